@@ -186,11 +186,10 @@ func TestIncomplete(t *testing.T) {
 			s := newFake(t, capture.FrameworkSGLang, "")
 			s.ranks = 2
 			s.write = func(dir, _ string) { c.write(dir) }
-			_, err := run(t, context.Background(), s, decodeOnly(s, dir, 150*time.Millisecond))
+			res, err := run(t, context.Background(), s, decodeOnly(s, dir, 150*time.Millisecond))
 			wantError(t, err, capture.ErrIncomplete, append(c.parts, s.URL, filepath.Join(dir, "decode"))...)
-			var ie *capture.IncompleteError
-			if !errors.As(err, &ie) || ie.Expected != 2 || ie.Stage != capture.StageDecode {
-				t.Errorf("%#v", err)
+			if st := res.Stages[0]; st.Expected != 2 || st.Stage != capture.StageDecode || st.Verdict != capture.Invalid {
+				t.Errorf("%+v", st)
 			}
 		})
 	}

@@ -239,7 +239,7 @@ func TestDiagnose(t *testing.T) {
 		{capture.FrameworkSGLang, "", `{"/start_profile": {"get": {}, "post": {}}}`, "yes", "--disable-cuda-graph"},
 		{capture.FrameworkVLLM, "0.14.1", `{"/start_profile": {"post": {}}}`, "yes",
 			`--profiler-config '{"profiler": "torch"`},
-		{capture.FrameworkVLLM, "0.11.0", `{"/v1/models": {"get": {}}}`, "no", "VLLM_TORCH_PROFILER_DIR=/data/prof"},
+		{capture.FrameworkVLLM, "0.11.0", `{"/v1/models": {"get": {}}}`, "no", `"torch_profiler_dir": "/data/prof"`},
 		{capture.FrameworkTensorRT, "1.2.0", "", "unknown", "TLLM_TORCH_PROFILE_TRACE=/data/prof/trace.json "},
 		{capture.FrameworkTokenSpeed, "", "", "unknown", "TOKENSPEED_PROFILER_DIR=/data/prof"},
 	} {

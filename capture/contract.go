@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
@@ -67,11 +65,6 @@ const (
 	FrontGateway Front = "gateway"
 	FrontEnv     Front = "env" // none: the environment of the launch fixes the window
 )
-
-// UnmarshalText refuses unknown words.
-func (f *Front) UnmarshalText(text []byte) error {
-	return vocabulary.Set(f, "front end", text, FrontPython, FrontRust, FrontGateway, FrontEnv)
-}
 
 // Contract is what one build of a server, or a gateway before it, does when it is profiled. A version number never
 // decides alone, since most servers ignore unknown fields with 200: a contract's key is server, front end and a
@@ -129,8 +122,7 @@ type Contract struct {
 	stacks, shapes bool
 
 	launch string // what the server must be launched with, "" for what its framework says
-	// lines launch it, before013 releases of before 0.13, where they differ.
-	lines, before013 launchLines
+	lines  launchLines
 }
 
 // launchLines are commands, in which {model}, {dir}, {passes} and {last} stand for what is asked for: for traces whose
@@ -151,11 +143,6 @@ var (
 		mapping: `vllm serve {model} --enable-prompt-tokens-details --profiler-config '{"profiler": "torch", "torch_profiler_dir": "{dir}", "torch_profiler_with_stack": true, "torch_profiler_record_shapes": true, "max_iterations": {passes}}' --enforce-eager`,
 		nsys:    `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve {model} --profiler-config '{"profiler": "cuda"}'`,
 	}
-	vllmEnvLines = launchLines{
-		formal:  "VLLM_TORCH_PROFILER_DIR={dir} vllm serve {model}",
-		mapping: "VLLM_TORCH_PROFILER_DIR={dir} VLLM_TORCH_PROFILER_RECORD_SHAPES=1 VLLM_TORCH_PROFILER_WITH_STACK=1 vllm serve {model} --enforce-eager",
-		nsys:    vllmLines.nsys,
-	}
 	tensorRTLines = launchLines{
 		formal:  "TLLM_PROFILE_START_STOP=100-{last} TLLM_TORCH_PROFILE_TRACE={dir}/trace.json trtllm-serve {model}",
 		mapping: "TLLM_PROFILE_START_STOP=100-{last} TLLM_TORCH_PROFILE_TRACE={dir}/trace.json trtllm-serve {model} # with cuda_graph_config: null in --extra_llm_api_options; stacks need the two edits of docs/capture.md",
@@ -169,10 +156,7 @@ var (
 )
 
 // howToLaunch says what the server must be launched with.
-func (c *Contract) howToLaunch() string {
-	f, _ := framework.ByName(framework.All(), string(c.Framework))
-	return cmp.Or(c.launch, f.Launch)
-}
+func (c *Contract) howToLaunch() string { return cmp.Or(c.launch, c.Framework.known().Launch) }
 
 // The routes that all servers with a profiler share.
 const (
@@ -223,7 +207,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython,
-		Generate: openAIRoutes, lines: vllmLines, before013: vllmEnvLines,
+		Generate: openAIRoutes, lines: vllmLines,
 		Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
 		Probe:    "/v1/models answers; /start_profile has no schema",
 		Enabled:  "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
@@ -242,7 +226,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "vllm-session", Framework: FrameworkVLLM, Front: FrontPython, Versions: "#57875 (open 2026-09-21)",
-		Generate: openAIRoutes, lines: vllmLines, before013: vllmEnvLines,
+		Generate: openAIRoutes, lines: vllmLines,
 		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath,
 		Stop:    stopPath,
 		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
@@ -376,33 +360,24 @@ var questions = map[Framework][]question{
 	FrameworkTokenSpeed: {{path: "/readiness", lack: "not ready"}, openAIModels, openAIVersion},
 }
 
-// workerURL is an engine behind a gateway.
-type workerURL struct {
-	URL  string
-	Role Role
-}
-
 // listedWorkers reads {"workers": [{"url", "worker_type"}]} and [{"url", "mode"}].
-func listedWorkers(text []byte) []workerURL {
+func listedWorkers(text []byte) []Worker {
 	type worker struct {
 		URL  string `json:"url"`
-		Type string `json:"worker_type"`
-		Mode string `json:"mode"`
+		Type Role   `json:"worker_type"`
+		Mode Role   `json:"mode"`
 	}
 	var doc struct{ Workers []worker }
-	list := &doc.Workers
-	if json.Unmarshal(text, &doc) != nil && json.Unmarshal(text, list) != nil {
+	if json.Unmarshal(text, &doc) != nil && json.Unmarshal(text, &doc.Workers) != nil {
 		return nil
 	}
-	var out []workerURL
-	for _, w := range *list {
-		u := workerURL{URL: w.URL}
-		_ = u.Role.UnmarshalText([]byte(cmp.Or(w.Type, w.Mode))) // an unknown word: both stages
-		if base, _, ok := strings.Cut(u.URL, "@"); ok && !strings.Contains(base, "/@") {
-			u.URL = base // BASE@RANK: one engine, registered once per DP rank
+	var out []Worker
+	for _, w := range doc.Workers {
+		if base, _, ok := strings.Cut(w.URL, "@"); ok && !strings.Contains(base, "/@") {
+			w.URL = base // BASE@RANK: one engine, registered once per DP rank
 		}
-		if u.URL != "" && !slices.ContainsFunc(out, func(o workerURL) bool { return o.URL == u.URL }) {
-			out = append(out, u)
+		if w.URL != "" && !slices.ContainsFunc(out, func(o Worker) bool { return o.URL == w.URL }) {
+			out = append(out, Worker{URL: w.URL, Role: cmp.Or(w.Type, w.Mode)})
 		}
 	}
 	return out
@@ -443,42 +418,37 @@ func (t *target) takes(fields ...Field) bool {
 	})
 }
 
-// session is one window to open.
-type session struct {
-	stage Stage
-	// steps is the number of passes to profile, passes what the requests make: a decode's prompt is one more.
-	steps, passes int
-	dir           string // as the server sees it
-	byStage       bool
-	id            string // made for this window, in file names where the server takes it
-}
-
 // windowID looks like the one that SGLang makes, and is not likely to be anybody else's.
 func windowID(now time.Time) string {
 	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/1000)
 }
 
-// value of a field in a start request, nil to leave it out.
-func (o *Options) value(f Field, c *Contract, s session) any {
+// value of a field in a start request to an engine, nil to leave it out.
+func (s *stageRun) value(f Field, t *target) any {
 	optional := func(set bool, v any) any {
 		if !set {
 			return nil
 		}
 		return v
 	}
+	o, c, stage := &s.o, t.con, s.plan.stage
 	name := func(template string) string {
-		return strings.NewReplacer("{id}", s.id, "{dashes}", strings.ReplaceAll(s.id, ".", "-"), "{prefix}",
-			cmp.Or(o.ProfilePrefix, "profile"), "{stage}", string(s.stage)).Replace(template)
+		return strings.NewReplacer("{id}", s.ID, "{dashes}", strings.ReplaceAll(s.ID, ".", "-"), "{prefix}",
+			cmp.Or(o.ProfilePrefix, "profile"), "{stage}", string(stage)).Replace(template)
+	}
+	shapes := c.shapes
+	if o.RecordShapes != nil {
+		shapes = *o.RecordShapes
 	}
 	switch f {
 	case FieldOutputDir:
-		return s.dir
+		return s.serverDir(t)
 	case FieldNumSteps:
-		return s.steps + c.Extra
+		return s.plan.steps + c.Extra
 	case FieldActivities:
 		return o.Activities
 	case FieldByStage:
-		return s.byStage
+		return s.ByStage
 	case FieldMerge:
 		return o.MergeProfiles
 	case FieldPrefix:
@@ -487,46 +457,35 @@ func (o *Options) value(f Field, c *Contract, s session) any {
 	case FieldStartStep, FieldDelayIterations:
 		return optional(o.StartStep > 0, o.StartStep)
 	case FieldMaxIterations:
-		return s.passes
+		return s.plan.passes()
 	case FieldWithStack:
 		return optional(o.WithStack != nil || c.stacks, o.WithStack == nil || *o.WithStack)
 	case FieldRecordShapes: // releases of SGLang differ in what its absence means
-		return o.recordsShapes(c)
+		return shapes
 	case FieldProfileID:
 		return name(c.id)
 	case FieldStages: // SGLang's V2 profiler records no other stage; the others ignore it
-		return optional(s.stage != StageLegacy, []string{string(s.stage)})
+		return optional(stage != StageLegacy, []string{string(stage)})
 	case FieldShapeDiscovery, FieldRoofline: // both name the shapes of a launch, at the cost of a string each
-		return optional(o.recordsShapes(c), true)
+		return optional(shapes, true)
 	}
 	return nil
 }
 
-func (o *Options) recordsShapes(c *Contract) bool {
-	if o.RecordShapes != nil {
-		return *o.RecordShapes
-	}
-	return c.shapes
-}
-
-// body is a start request in the order of the contract's fields; nil where the server reads none.
-func (t *target) body(o *Options, s session) json.RawMessage {
-	var b bytes.Buffer
-	for _, f := range slices.Concat(t.con.Fields, t.con.Listed) {
-		v := o.value(f, t.con, s)
-		if v == nil || !t.takes(f) {
-			continue
+// body is a start request to an engine in the order of the fields; nil where it reads none.
+func (s *stageRun) body(t *target, fields []Field) []byte {
+	var b []byte
+	for _, f := range fields {
+		if v := s.value(f, t); v != nil && t.takes(f) {
+			text, _ := json.Marshal(v) // no value above fails
+			b = fmt.Appendf(b, ",%q:%s", f, text)
 		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			continue // no value above fails
-		}
-		fmt.Fprintf(&b, ",%q:%s", f, text)
 	}
-	if b.Len() == 0 {
+	if len(b) == 0 {
 		return nil
 	}
-	return slices.Concat([]byte("{"), b.Bytes()[1:], []byte("}"))
+	b[0] = '{'
+	return append(b, '}')
 }
 
 // foreignKinds are files that a profiler of another kind leaves.
@@ -554,26 +513,16 @@ func kindOf(name string) Kind {
 // words is a contract for people.
 func (c *Contract) words() []string {
 	out := []string{fmt.Sprintf("contract %s (%s, %s): %s", c.Name, c.Front, c.Versions, c.Probe)}
-	add := func(name, text string) {
-		if text != "" {
-			out = append(out, name+": "+text)
+	fields, extra := strings.Trim(fmt.Sprint(slices.Concat(c.Fields, c.Listed)), "[]"), ""
+	if c.Extra > 0 {
+		extra = strconv.Itoa(c.Extra) + " more than asked"
+	}
+	for _, l := range [][2]string{{"routes enabled by", c.Enabled}, {"fields", fields}, {"other fields", c.Unknown},
+		{"answers", c.Answers}, {"window ends", c.Ends}, {"steps sent", extra}, {"files", c.Files},
+		{"sources read " + factsRead, c.Source}, {"not verified", c.Unverified}} {
+		if l[1] != "" {
+			out = append(out, l[0]+": "+l[1])
 		}
 	}
-	add("routes enabled by", c.Enabled)
-	var fields []string
-	for _, f := range slices.Concat(c.Fields, c.Listed) {
-		fields = append(fields, string(f))
-	}
-	add("fields", strings.Join(fields, " "))
-	add("other fields", c.Unknown)
-	add("answers", c.Answers)
-	add("window ends", c.Ends)
-	if c.Extra > 0 {
-		add("steps sent", strconv.Itoa(c.Extra)+" more than asked")
-	}
-	add("files", c.Files)
-	out = append(out, c.Traps...)
-	add("sources read "+factsRead, c.Source)
-	add("not verified", c.Unverified)
-	return out
+	return append(out, c.Traps...)
 }

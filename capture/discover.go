@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // ServerInfo is what a server says of itself.
@@ -78,16 +82,16 @@ func (in *ServerInfo) ranks(attention bool) []rank {
 	if tp > maxWorld || pp > maxWorld || dp > maxWorld || tp*pp*dp > maxWorld {
 		return nil
 	}
-	var ranks []rank
-	for i := range dp * pp * tp {
-		r := noRank.with(axisTP, i%tp)
+	ranks := firstRanks(axisTP, dp*pp*tp)
+	for i := range ranks {
+		r := &ranks[i]
+		r[axisTP] = i % tp
 		if pp > 1 {
 			r[axisPP] = i / tp % pp
 		}
 		if dp > 1 {
 			r[axisDP] = i / tp / pp
 		}
-		ranks = append(ranks, r)
 	}
 	return ranks
 }
@@ -157,7 +161,11 @@ func (r *routes) field(f Field) bool { return r != nil && r.fields[f] }
 // describe reads /openapi.json. A profiler route is not touched to find out whether it is there: a GET starts SGLang's
 // profiler.
 func describe(ctx context.Context, c *client) *routes {
-	doc, err := c.getJSON(ctx, "/openapi.json")
+	var doc map[string]any
+	text, err := c.get(ctx, "/openapi.json")
+	if err == nil {
+		doc, err = c.object("/openapi.json", text)
+	}
 	paths, _ := doc["paths"].(map[string]any)
 	if err != nil || len(paths) == 0 {
 		return nil
@@ -166,26 +174,25 @@ func describe(ctx context.Context, c *client) *routes {
 	for path, p := range paths {
 		r.posts[path] = dig(p, "post") != nil
 	}
-	seen := map[string]bool{}
+	seen := map[any]bool{"": true}
 	var collect func(schema any)
 	collect = func(schema any) {
-		s, _ := schema.(map[string]any)
-		properties, _ := s["properties"].(map[string]any)
+		properties, _ := dig(schema, "properties").(map[string]any)
+		if len(properties) > 0 && r.fields == nil {
+			r.fields = map[Field]bool{}
+		}
 		for name := range properties {
-			if r.fields == nil {
-				r.fields = map[Field]bool{}
-			}
 			r.fields[Field(name)] = true
 		}
-		if ref, ok := s["$ref"].(string); ok && !seen[ref] {
+		ref, _ := dig(schema, "$ref").(string)
+		if !seen[ref] {
 			seen[ref] = true
 			collect(dig(doc, "components schemas "+strings.TrimPrefix(ref, "#/components/schemas/")))
 		}
-		for _, word := range []string{"anyOf", "allOf"} {
-			parts, _ := s[word].([]any)
-			for _, part := range parts {
-				collect(part)
-			}
+		anyOf, _ := dig(schema, "anyOf").([]any)
+		allOf, _ := dig(schema, "allOf").([]any)
+		for _, part := range slices.Concat(anyOf, allOf) {
+			collect(part)
 		}
 	}
 	collect(dig(paths, startPath+" post requestBody content application/json schema"))
@@ -195,7 +202,6 @@ func describe(ctx context.Context, c *client) *routes {
 // target is one engine to profile.
 type target struct {
 	c        *client
-	f        Framework
 	con      *Contract
 	listed   *routes
 	role     Role
@@ -207,22 +213,21 @@ type target struct {
 
 // newTarget asks one engine everything that is asked before a start request.
 func newTarget(ctx context.Context, c *client, o *Options, role Role) (*target, error) {
-	t := &target{c: c, f: o.Framework, evidence: "given", role: role}
-	var err error
-	if t.f == FrameworkAuto {
-		if t.f, t.evidence, err = detect(ctx, c, o.OutputDir); err != nil {
+	t := &target{c: c, evidence: "given", role: role}
+	f, err := o.Framework, error(nil)
+	if f == FrameworkAuto {
+		if f, t.evidence, err = detect(ctx, c, o.OutputDir); err != nil {
 			return nil, err
 		}
 	}
+	t.con = contractOf(f, "", nil)
 	if err := t.ask(ctx, o.Model); err != nil {
-		return nil, withHint(err, "is "+t.f.Title()+" running there?")
+		return nil, withHint(err, "is "+f.Title()+" running there?")
 	}
 	t.identify(ctx)
-	if t.role == RoleAll {
-		t.role = t.info.Role
-	}
+	t.role = cmp.Or(t.role, t.info.Role)
 	t.listed = describe(ctx, c)
-	t.con = contractOf(t.f, t.info.front, t.listed)
+	t.con = contractOf(f, t.info.front, t.listed)
 	return t, ctx.Err()
 }
 
@@ -232,7 +237,7 @@ func (t *target) ask(ctx context.Context, model string) error {
 	in := &t.info
 	document := map[string]any{}
 	var notes []string
-	for _, q := range questions[t.f] {
+	for _, q := range questions[t.con.Framework] {
 		path := q.path
 		text, err := t.c.get(ctx, path)
 		if noRoute(err) && q.old != "" {
@@ -250,14 +255,14 @@ func (t *target) ask(ctx context.Context, model string) error {
 		}
 		switch {
 		case err != nil && q.lack == "": // most servers do not answer it
-		case err != nil && (unreachable(err) || unauthorized(err)):
+		case closed(err):
 			return err
 		case err != nil && q.model && model == "":
 			return withHint(err, "name the model with --model")
 		case err != nil:
 			notes = append(notes, fmt.Sprintf("%s: %v", q.lack, err))
 		case q.document:
-			in.Endpoint, document = path, t.c.redact(doc)
+			in.Endpoint, document = path, t.c.secrets.Document(doc).(map[string]any)
 		}
 		if seed, ok := dig(doc, q.says.seed).(float64); ok {
 			t.id.Seed = strconv.FormatFloat(seed, 'f', -1, 64)
@@ -265,7 +270,7 @@ func (t *target) ask(ctx context.Context, model string) error {
 	}
 	in.Model, in.Note = cmp.Or(model, in.Model), strings.Join(notes, "; ")
 	// What triage looks for beside a trace.
-	for k, v := range map[string]string{"framework": string(t.f), "model": in.Model} {
+	for k, v := range map[string]string{"framework": string(t.con.Framework), "model": in.Model} {
 		if document[k] == nil && v != "" {
 			document[k] = v
 		}
@@ -293,15 +298,10 @@ func recognise(ctx context.Context, c *client, engine bool) (s *sign, evidence s
 			continue
 		}
 		text, err = c.get(ctx, s.path)
-		// Nothing listening, nothing answering, or nothing without a key: the other routes would only repeat it, each
-		// with its own timeout.
-		if unreachable(err) || unauthorized(err) || ctx.Err() != nil {
+		if closed(err) || ctx.Err() != nil { // the other routes would only repeat it, each with its own timeout
 			return nil, "", nil, err
 		}
-		if err != nil {
-			continue
-		}
-		if len(s.keys) == 0 {
+		if err == nil && len(s.keys) == 0 {
 			return s, s.path + " answers", text, nil
 		}
 		var doc any
@@ -318,32 +318,35 @@ func recognise(ctx context.Context, c *client, engine bool) (s *sign, evidence s
 // detect finds out which server answers. A framework named in the output directory decides (routes do not
 // distinguish TensorRT-LLM from vLLM); else the first of [signs] that shows.
 func detect(ctx context.Context, c *client, outputDir string) (Framework, string, error) {
-	if f := pathHint(outputDir); f != FrameworkAuto {
-		return f, fmt.Sprintf("the output path %s names it", outputDir), nil
+	if k, ok := framework.InPath(framework.All(), outputDir); ok && frameworkOf(k) != FrameworkAuto {
+		return frameworkOf(k), fmt.Sprintf("the output path %s names it", outputDir), nil
 	}
 	s, evidence, _, err := recognise(ctx, c, true)
 	switch {
 	case s != nil:
 		return s.framework, evidence, nil
-	case unreachable(err) || unauthorized(err) || ctx.Err() != nil:
+	case closed(err) || ctx.Err() != nil:
 		return "", "", err
 	}
-	return "", "", mark(fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.base, err), ErrNoServer)
+	return "", "", fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.base, marked{err, ErrNoServer})
 }
 
 // deployment is where requests go and which engines are profiled.
 type deployment struct {
 	clients []*client
 	targets []*target
-	load    []*generator // taken in turn
-	gateway string       // its sort, "" without one
+	load    []*client // taken in turn
+	gateway string    // its sort, "" without one
 	notes   []string
+	// route is the one of the contract that is asked first: those before it have failed where it has not, so that later
+	// requests run one request's worth of steps only.
+	route atomic.Int32
 }
 
-// close lets go of all connections.
+// close lets go of all connections, and with them of their goroutines.
 func (d *deployment) close() {
 	for _, c := range d.clients {
-		c.close()
+		c.http.CloseIdleConnections()
 	}
 }
 
@@ -354,11 +357,6 @@ func (d *deployment) client(address string, o *Options) (*client, error) {
 		d.clients = append(d.clients, c)
 	}
 	return c, err
-}
-
-// send adds an address that requests go to, in the way of the first engine.
-func (d *deployment) send(c *client) {
-	d.load = append(d.load, &generator{c: c, routes: d.targets[0].con.Generate, model: d.targets[0].info.Model})
 }
 
 // discover finds the engines to profile and where requests go, by questions without effects.
@@ -373,78 +371,85 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 	if err != nil {
 		return d, err
 	}
-	if o.dry != nil && o.Framework != FrameworkAuto {
+	d.load = []*client{front}
+	con := contractOf(o.Framework, "", nil)
+	if o.dry != nil && con != nil {
 		if _, err := front.get(ctx, routeModels); unreachable(err) && ctx.Err() == nil {
-			d.targets = []*target{{c: front, f: o.Framework, con: contractOf(o.Framework, "", nil),
-				evidence: "given; it does not answer", info: ServerInfo{Model: o.Model}}}
-			d.send(front)
+			d.targets = []*target{{c: front, con: con, evidence: "given; it does not answer",
+				info: ServerInfo{Model: o.Model}}}
 			return d, nil
 		}
 	}
-	what := ""
-	var workers []workerURL
-	if c := contractOf(o.Framework, "", nil); c == nil || c.Front != FrontGateway { // which passes profiler requests on
-		s, _, text, err := recognise(ctx, front, false)
-		switch {
-		case s != nil:
-			d.gateway, what, workers = s.gateway, s.what, listedWorkers(text)
-		case unreachable(err) || unauthorized(err) || ctx.Err() != nil:
+	var gateway *sign
+	var workers []Worker
+	if con == nil || con.Front != FrontGateway { // which passes profiler requests on
+		var text []byte
+		if gateway, _, text, err = recognise(ctx, front, false); gateway != nil {
+			d.gateway, workers = gateway.gateway, listedWorkers(text)
+		} else if closed(err) || ctx.Err() != nil {
 			return d, err
 		}
 	}
 	for _, u := range o.Workers {
-		workers = append(workers, workerURL{URL: u})
+		workers = append(workers, Worker{URL: u})
 	}
-	if len(workers) > maxWorld {
+	switch {
+	case len(workers) > maxWorld:
 		return d, fmt.Errorf("capture: %s lists %d workers: %w; name those to profile with --url", front.base,
 			len(workers), ErrGateway)
-	}
-	if d.gateway != "" && len(workers) == 0 {
-		return d, fmt.Errorf("capture: %s is a %s: %w; %s", front.base, d.gateway, ErrGateway, what)
-	}
-	if d.gateway == "" {
-		t, terr := newTarget(ctx, front, o, RoleAll)
+	case gateway != nil && len(workers) == 0:
+		return d, fmt.Errorf("capture: %s is a %s: %w; %s", front.base, d.gateway, ErrGateway, gateway.what)
+	case gateway == nil:
+		t, err := newTarget(ctx, front, o, RoleAll)
 		switch {
-		case terr == nil && (t.listed.has(startPath) != Fail || len(workers) == 0):
+		case err == nil && (t.listed.has(startPath) != Fail || len(workers) == 0):
 			d.targets = append(d.targets, t)
-		case len(workers) == 0 || unreachable(terr) || unauthorized(terr):
-			return d, terr
+		case len(workers) == 0 || closed(err):
+			return d, err
 		default:
 			d.gateway = "front"
 		}
 	}
 	for _, w := range workers {
-		if !strings.HasPrefix(w.URL, "http") && strings.Contains(w.URL, "://") {
-			return d, fmt.Errorf("capture: %s lists %s, which does not speak HTTP: %w; name the HTTP address of the engine with --url", front.base, w.URL, ErrGateway)
-		}
-		if !local(w.URL, append([]string{o.URL}, o.Workers...)...) {
-			return d, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front.base,
-				shownURL(w.URL), ErrGateway, shownURL(w.URL))
-		}
-		c, err := d.client(w.URL, o)
+		t, err := d.worker(ctx, o, front.base, w)
 		if err != nil {
 			return d, err
 		}
-		t, err := newTarget(ctx, c, o, w.Role)
-		if err != nil {
-			return d, fmt.Errorf("worker %s: %w", c.base, err)
-		}
 		d.targets = append(d.targets, t)
-	}
-	for i, t := range d.targets {
-		if len(d.targets) > 1 {
-			t.dir = fmt.Sprintf("worker-%d", i)
-		}
 		if d.gateway == "" {
-			d.send(t.c)
+			d.load = append(d.load, t.c)
+		}
+	}
+	if len(d.targets) > 1 {
+		for i, t := range d.targets {
+			t.dir = fmt.Sprintf("worker-%d", i)
 		}
 	}
 	if d.gateway != "" {
-		d.send(front)
 		d.notes = append(d.notes, fmt.Sprintf("requests go through the %s at %s, %d engines behind it are profiled",
 			d.gateway, front.base, len(d.targets)))
 	}
 	return d, nil
+}
+
+// worker asks an engine that a gateway lists or the user names.
+func (d *deployment) worker(ctx context.Context, o *Options, front string, w Worker) (*target, error) {
+	if !strings.HasPrefix(w.URL, "http") && strings.Contains(w.URL, "://") {
+		return nil, fmt.Errorf("capture: %s lists %s, which does not speak HTTP: %w; name the HTTP address of the engine with --url", front, w.URL, ErrGateway)
+	}
+	if !local(w.URL, append([]string{o.URL}, o.Workers...)...) {
+		return nil, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front,
+			shownURL(w.URL), ErrGateway, shownURL(w.URL))
+	}
+	c, err := d.client(w.URL, o)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTarget(ctx, c, o, w.Role)
+	if err != nil {
+		return nil, fmt.Errorf("worker %s: %w", c.base, err)
+	}
+	return t, nil
 }
 
 // check refuses what the deployment cannot do, before anything is sent to its profiler or model.
@@ -469,15 +474,4 @@ func kindAdvice(nsys bool) string {
 		return `--nsys needs --profiler-config '{"profiler": "cuda"}' under nsys (capture doctor prints the line)`
 	}
 	return `launch it with "profiler": "torch", or capture with --nsys under nsys`
-}
-
-// runs are the engines that run the passes of a stage.
-func (d *deployment) runs(s Stage) []*target {
-	var out []*target
-	for _, t := range d.targets {
-		if t.role.runs(s) {
-			out = append(out, t)
-		}
-	}
-	return out
 }

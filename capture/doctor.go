@@ -48,46 +48,33 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	defer r.close()
 	t := r.d.targets[0]
 	d := &Diagnosis{
-		Schema: "strata.capture-doctor/2", Server: r.res.Server, Framework: t.f, Evidence: t.evidence, Info: t.info,
-		Contract: *t.con, Workers: r.res.Workers,
+		Schema: "strata.capture-doctor/2", Server: r.res.Server, Framework: r.res.Framework, Evidence: t.evidence,
+		Info: t.info, Contract: *t.con, Workers: r.res.Workers,
 		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.has(startPath)],
 		Findings: append([]string{}, r.res.Notes...),
 	}
-	if err := r.d.check(&r.o); err != nil {
-		d.Findings = append(d.Findings, strings.TrimPrefix(err.Error(), "capture: "))
-	}
-	d.advise(t, &r.o, dir)
-	return d, ctx.Err()
-}
-
-// advise says what the server can do and how it is launched.
-func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 	add := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
+	if err := r.d.check(&r.o); err != nil {
+		add("%s", strings.TrimPrefix(err.Error(), "capture: "))
+	}
 	if n := len(t.info.expected); n > 0 {
 		add("%d traces per window are expected", n)
 	} else {
 		add("it does not say how many ranks it has: the traces' world_size does, or --ranks")
 	}
-	if n := d.Info.ChunkedPrefill; n > 0 && o.Prefill.InputLen >= n {
+	if n := d.Info.ChunkedPrefill; n > 0 && r.o.Prefill.InputLen >= n {
 		add("a prompt of %d words is over its chunk of %d tokens and runs in several passes: --prefill-input-len",
-			o.Prefill.InputLen, n)
+			r.o.Prefill.InputLen, n)
 	}
+	passes := r.o.NumSteps + 1 // of a decode: the pass over the prompt is one
 	if !t.con.SelfStop {
-		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", o.NumSteps+1,
-			o.NumSteps+1)
+		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", passes, passes)
 	}
 	d.Findings = append(d.Findings, t.con.words()...)
-	lines := t.con.lines
-	var major, minor int
-	switch n, _ := fmt.Sscanf(strings.TrimPrefix(d.Info.Version, "v"), "%d.%d", &major, &minor); {
-	case t.con.before013 == launchLines{}:
-	case n < 2:
-		add("its release is not known; before 0.13 the folder is VLLM_TORCH_PROFILER_DIR")
-	case major == 0 && minor < 13:
-		lines = t.con.before013
-	}
 	fill := strings.NewReplacer("{model}", cmp.Or(d.Info.Model, "MODEL"), "{dir}", dir, "{passes}",
-		strconv.Itoa(o.NumSteps+1), "{last}", strconv.Itoa(100+o.NumSteps))
+		strconv.Itoa(passes), "{last}", strconv.Itoa(100+r.o.NumSteps))
+	lines := t.con.lines
 	d.Formal, d.Mapping, d.Nsys = fill.Replace(lines.formal), fill.Replace(lines.mapping),
 		fill.Replace(nsysLine+lines.nsys)
+	return d, ctx.Err()
 }

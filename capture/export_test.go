@@ -14,11 +14,9 @@ var (
 
 const ManifestFile = manifestFile
 
-type IncompleteError = incompleteError
-
 // Missing is missingRanks for a count of ranks.
 func Missing(complete []string, expect int) []string {
-	return missingRanks(complete, wantRanks(nil, expect, false))
+	return missingRanks(complete, wantRanks(firstRanks(axisGlobal, expect), false))
 }
 
 // Detect is detect with a client of its own.
@@ -28,7 +26,6 @@ func Detect(ctx context.Context, url, outputDir string, o Options) (Framework, e
 	if err != nil {
 		return "", err
 	}
-	defer c.close()
 	f, _, err := detect(ctx, c, outputDir)
 	return f, err
 }

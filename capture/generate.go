@@ -2,12 +2,12 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -55,28 +55,19 @@ type reply struct {
 	tokens, prompt, cached int
 }
 
-// generator sends requests to one address by the routes of its contract.
-type generator struct {
-	c      *client
-	routes []string
-	model  string
-	// from is the route that is asked first: those before it have failed where it has not, so that later requests run
-	// one request's worth of steps only.
-	from atomic.Int32
-}
-
-// generate sends one request, to the next route if the server refused the first or answered something that is no
-// answer. Silence is not refusal: a server that does not answer in time is not asked again. It is called concurrently.
-func (g *generator) generate(ctx context.Context, r request, timeout time.Duration) (reply, error) {
+// generate sends the nth request, by the routes of the contract: to the next one if the server refused the first or
+// answered something that is no answer. Silence is not refusal: a server that does not answer in time is not asked
+// again. It is called concurrently.
+func (d *deployment) generate(ctx context.Context, n int, r request, timeout time.Duration) (reply, error) {
+	c, routes := d.load[n%len(d.load)], d.targets[0].con.Generate
 	var errs []error
-	for i := g.from.Load(); int(i) < len(g.routes); i++ {
-		route := g.routes[i]
-		got, err := g.c.post(ctx, route, r.body(route, g.model), timeout)
+	for i := d.route.Load(); int(i) < len(routes); i++ {
+		text, err := c.post(ctx, routes[i], r.body(routes[i], d.targets[0].info.Model), timeout)
 		if err == nil {
 			var a reply
-			if a, err = g.read(route, got.text); err == nil {
-				if i > g.from.Load() { // an answer that was under way does not lead back
-					g.from.Store(i)
+			if a, err = c.readReply(routes[i], text); err == nil {
+				if i > d.route.Load() { // an answer that was under way does not lead back
+					d.route.Store(i)
 				}
 				return a, nil
 			}
@@ -114,14 +105,14 @@ type generated struct {
 	Usage usage `json:"usage"`
 }
 
-func (g *generator) read(route string, text []byte) (reply, error) {
+func (c *client) readReply(route string, text []byte) (reply, error) {
 	var one generated
 	var to any = &one
 	var many []generated // one prompt is answered by one object; some gateways make it a list
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
 		to = &many
 	}
-	if err := g.c.decode(http.MethodPost, route, text, to); err != nil {
+	if err := c.decode(http.MethodPost, route, text, to); err != nil {
 		return reply{}, err
 	}
 	if len(many) > 0 {
@@ -131,18 +122,17 @@ func (g *generator) read(route string, text []byte) (reply, error) {
 	if route == routeNative {
 		u = one.Meta
 	} else if one.Choices == nil {
-		return reply{}, g.c.fail(http.MethodPost, route, http.StatusOK, text, errors.New("the answer has no choices"))
+		return reply{}, c.fail(http.MethodPost, route, http.StatusOK, text, errors.New("the answer has no choices"))
 	}
 	said := []string{one.Text}
 	if len(one.Choices) > 0 {
 		c := one.Choices[0]
-		said = []string{c.Message.Reasoning, c.Message.ReasoningC, contentText(c.Message.Content), c.Text}
+		said = append(contentTexts(c.Message.Content), c.Text)
+		said = append([]string{c.Message.Reasoning, c.Message.ReasoningC}, said...)
 	}
-	cached := u.Cached
-	if cached == nil {
-		cached = u.Details.Cached
-	}
-	return reply{joinNonEmpty(said...), tokenCount(u.Completion), tokenCount(u.Prompt), tokenCount(cached)}, nil
+	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
+	return reply{strings.Join(said, "\n"), tokenCount(u.Completion), tokenCount(u.Prompt),
+		tokenCount(cmp.Or(u.Cached, u.Details.Cached))}, nil
 }
 
 // tokenCount is -1 for none.
@@ -153,11 +143,11 @@ func tokenCount(n *float64) int {
 	return int(*n)
 }
 
-// contentText is the text of content: a string, or a list of parts, some with a text.
-func contentText(raw json.RawMessage) string {
+// contentTexts are the texts of content: a string, or a list of parts, some with a text.
+func contentTexts(raw json.RawMessage) []string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		return s
+		return []string{s}
 	}
 	var parts []struct {
 		Text string `json:"text"`
@@ -167,10 +157,5 @@ func contentText(raw json.RawMessage) string {
 	for _, p := range parts {
 		texts = append(texts, p.Text)
 	}
-	return joinNonEmpty(texts...)
-}
-
-// joinNonEmpty puts the texts that are not empty on lines of their own.
-func joinNonEmpty(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
+	return texts
 }

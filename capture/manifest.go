@@ -2,7 +2,7 @@ package capture
 
 import (
 	"errors"
-	"io"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,19 +52,13 @@ func readManifest(path string) (*Result, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fs.ErrNotExist
+	case info.Size() > maxManifest:
+		return nil, fmt.Errorf("%s: %d bytes, more than a manifest has", path, info.Size())
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxManifest))
-	if err != nil {
-		return nil, err
-	}
+	text, err := os.ReadFile(path)
 	var r Result
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, err
+	if err == nil {
+		err = json.Unmarshal(text, &r)
 	}
-	return &r, nil
+	return &r, err
 }

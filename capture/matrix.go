@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-json"
-
-	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Plan is one model on several servers. It is read from JSON; unknown fields
@@ -68,26 +66,23 @@ func LoadPlan(path string) (*Plan, error) {
 	dec := json.NewDecoder(f)
 	dec.DisallowUnknownFields()
 	var p Plan
-	if err := dec.Decode(&p); err != nil {
-		return nil, fmt.Errorf("capture: plan %s: %w", path, err)
+	if err = dec.Decode(&p); err == nil && p.OutputDir == "" {
+		err = errors.New("no output_dir")
 	}
-	base := filepath.Dir(path)
-	rel := func(s *string) {
-		if *s != "" && !filepath.IsAbs(*s) {
-			*s = filepath.Join(base, *s)
-		}
-	}
-	if p.OutputDir == "" {
-		return nil, fmt.Errorf("capture: plan %s: no output_dir", path)
-	}
-	rel(&p.OutputDir)
+	dirs := []*string{&p.OutputDir}
 	for i := range p.Entries {
 		e := &p.Entries[i]
-		rel(&e.OutputDir)
-		rel(&e.MappingDir)
-		rel(&e.FormalDir)
+		dirs = append(dirs, &e.OutputDir, &e.MappingDir, &e.FormalDir)
 	}
-	if err := p.check(); err != nil {
+	for _, d := range dirs {
+		if *d != "" && !filepath.IsAbs(*d) {
+			*d = filepath.Join(filepath.Dir(path), *d)
+		}
+	}
+	if err == nil {
+		err = p.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("capture: plan %s: %w", path, err)
 	}
 	return &p, nil
@@ -136,11 +131,6 @@ const (
 	RoleFormal  CaptureRole = "formal"  // for times
 )
 
-// UnmarshalText refuses unknown words; "" is a capture outside a matrix.
-func (r *CaptureRole) UnmarshalText(text []byte) error {
-	return vocabulary.Set(r, "role", text, "", RoleSingle, RoleMapping, RoleFormal)
-}
-
 // Entry is what [Matrix].Analyse is handed: one plan entry with all its captures, the mapping one first.
 type Entry struct {
 	// Name and Framework are the plan's; a framework to be found out is filled in by the first capture.
@@ -184,20 +174,17 @@ func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 		e := &p.Entries[i]
 		entry := Entry{Name: e.Name, Framework: e.Framework, Dir: filepath.Join(p.OutputDir, e.Name)}
 		err := m.entry(ctx, e, &entry)
-		if ctx.Err() != nil {
-			return append(entries, entry), join(append(errs, context.Cause(ctx))...)
-		}
 		if err != nil {
 			entry.Error = err.Error()
 		}
-		if m.Analyse != nil {
+		if m.Analyse != nil && ctx.Err() == nil {
 			m.log("%s: analysing", e.Name)
 			err = join(err, m.Analyse(ctx, entry))
 		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return append(entries, entry), join(append(errs, context.Cause(ctx))...)
-		}
-		if err != nil {
+		case err != nil:
 			entry.Error = err.Error()
 			errs = append(errs, fmt.Errorf("%s: %w", e.Name, err))
 			m.log("%s: failed: %v", e.Name, err)
@@ -311,22 +298,26 @@ func (e *PlanEntry) targets(dir string) []captureTarget {
 // all of it is there, with the sizes noted. A run that was cut off since has left a note.
 func (o Options) captured() *Result {
 	r, err := readManifest(filepath.Join(o.OutputDir, manifestFile))
-	if err != nil || r.Server != shownURL(o.URL) || r.Verdict == Invalid || len(r.Stages) == 0 ||
+	if err != nil || r.Server != shownURL(o.URL) || r.Verdict != Valid && r.Verdict != Unchecked ||
 		!reflect.DeepEqual(r.Options, o.withDefaults().provenance()) {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(o.OutputDir, sessionFile)); err == nil {
 		return nil
 	}
+	traces := 0
 	for _, s := range r.Stages {
-		if len(s.Traces) == 0 {
-			return nil
-		}
 		for _, t := range s.Traces {
 			if info, err := os.Lstat(t.Path); err != nil || !info.Mode().IsRegular() || info.Size() != t.Bytes {
 				return nil
 			}
 		}
+		if traces += len(s.Traces); len(s.Traces) == 0 {
+			return nil
+		}
+	}
+	if traces == 0 {
+		return nil
 	}
 	return r
 }

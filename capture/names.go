@@ -26,36 +26,32 @@ func isTrace(name string) bool {
 		graphCapture.MatchString(name) {
 		return false
 	}
-	return strings.HasSuffix(b, ".json") || strings.HasSuffix(b, ".json.gz")
+	return strings.HasSuffix(strings.TrimSuffix(b, ".gz"), ".json")
 }
 
-// partialEndings mark a file that its writer will rename when it is done.
-var partialEndings = []string{".tmp", ".part", ".partial", ".incomplete"}
+// partial is the end of a trace that its writer will rename when it is done.
+var partial = regexp.MustCompile(`(?i)(json|trace)[^/]*\.(tmp|part|partial|incomplete)(\.gz)?$`)
 
 // isPartial reports whether name is a trace not yet renamed.
-func isPartial(name string) bool {
-	b := strings.ToLower(path.Base(name))
-	for _, e := range partialEndings {
-		if strings.HasSuffix(b, e) || strings.HasSuffix(strings.TrimSuffix(b, ".gz"), e) {
-			return strings.Contains(b, ".json") || strings.Contains(b, "trace")
-		}
-	}
-	return false
-}
+func isPartial(name string) bool { return partial.MatchString(path.Base(name)) }
 
 // isFrontend recognises the trace of the process that takes requests, which has no GPU: vLLM names it after its class.
 func isFrontend(name string) bool { return strings.Contains(path.Base(name), ".async_llm.") }
 
-// splitName cuts the longest known ending off a base name.
+// isMerged recognises the file SGLang adds with all ranks in it.
+func isMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
+
+// halfOf is the stage that SGLang puts at the end of a name by stage.
+func halfOf(name string) Stage { return Stage(framework.ReadFileName(nil, path.Base(name)).Stage) }
+
+// ending is the longest known one of a trace's name.
+var ending = regexp.MustCompile(`(?i)((\.pt)?\.trace)?\.json(\.gz)?$`)
+
+// splitName cuts the ending off a base name.
 func splitName(base string) (stem, ext string) {
 	base = framework.PlainName(base)
-	for _, e := range []string{".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz",
-		".json"} {
-		if strings.HasSuffix(strings.ToLower(base), e) {
-			return base[:len(base)-len(e)], base[len(base)-len(e):]
-		}
-	}
-	return base, ""
+	ext = ending.FindString(base)
+	return base[:len(base)-len(ext)], ext
 }
 
 // beginsAt is a name that begins with the second at which its window opened,

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"time"
@@ -169,17 +169,13 @@ type Options struct {
 	Model string `json:"model"`
 	// Header is added to every request, for example Authorization.
 	Header http.Header `json:"-"`
-	// HTTPClient replaces the client; its Timeout should be 0.
-	HTTPClient *http.Client `json:"-"`
 
 	// Timeouts bound every wait and pace the watch over the folder.
 	Timeouts Timeouts `json:"-"`
 
-	// Inspect, when set, is called for each finished trace. Its error is a
+	// Inspect, when set, is called for each finished trace, or report of Nsight Systems. Its error is a
 	// warning of the result: the file is there all the same.
 	Inspect func(ctx context.Context, path string) (Found, error) `json:"-"`
-	// Export, when set, turns a report of Nsight Systems into a file for Inspect.
-	Export func(ctx context.Context, report string) (string, error) `json:"-"`
 	// Progress, when set, is called from one goroutine at a time, at least once per poll interval while traces are
 	// waited for, but for the time it takes to read one to its end.
 	Progress func(Progress) `json:"-"`
@@ -259,9 +255,13 @@ func (o Options) provenance() Options {
 	return o
 }
 
-// maxConcurrency is more requests than a load generator has use for in a window
-// of a few passes; each has a connection.
-const maxConcurrency = 4096
+const (
+	// maxConcurrency is more requests than a load generator has use for in a window
+	// of a few passes; each has a connection.
+	maxConcurrency = 4096
+	// maxCount is more than any server takes: a prompt of as many words would be built in memory here.
+	maxCount = 4 << 20
+)
 
 // validate reports every field that makes no sense.
 func (o Options) validate() error {
@@ -277,33 +277,25 @@ func (o Options) validate() error {
 		errs = append(errs, err)
 	}
 	for _, n := range []struct {
-		name string
-		v    int
+		name           string
+		v, least, most int
 	}{
-		{"num-steps", o.NumSteps}, {"prefill-input-len", o.Prefill.InputLen},
-		{"prefill-output-len", o.Prefill.OutputLen},
-		{"decode-input-len", o.Decode.InputLen}, {"decode-output-len", o.Decode.OutputLen},
-		{"probe-requests", o.ProbeRequests}, {"probe-max-new-tokens", o.ProbeMaxNewTokens},
-		{"concurrency", o.Concurrency},
+		{"num-steps", o.NumSteps, 1, maxCount}, {"prefill-input-len", o.Prefill.InputLen, 1, maxCount},
+		{"prefill-output-len", o.Prefill.OutputLen, 1, maxCount}, {"decode-input-len", o.Decode.InputLen, 1, maxCount},
+		{"decode-output-len", o.Decode.OutputLen, 1, maxCount}, {"probe-requests", o.ProbeRequests, 1, maxCount},
+		{"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, maxCount}, {"concurrency", o.Concurrency, 1, maxConcurrency},
+		{"start-step", o.StartStep, 0, math.MaxInt}, {"first-index", o.FirstIndex, 0, math.MaxInt},
+		{"ranks", o.ExpectRanks, 0, maxWorld}, {"attach", int(min(max(o.Attach, -1), 1)), 0, 1},
 	} {
-		if n.v < 1 {
-			bad("%s must be at least 1, not %d", n.name, n.v)
+		if n.v < n.least {
+			bad("%s must be at least %d, not %d", n.name, n.least, n.v)
+		}
+		if n.v > n.most {
+			bad("%s is limited to %d", n.name, n.most)
 		}
 	}
-	if o.StartStep < 0 || o.FirstIndex < 0 || o.ExpectRanks < 0 || o.Attach < 0 {
-		bad("start-step, first-index, ranks and attach must not be negative")
-	}
-	if o.Concurrency > maxConcurrency {
-		bad("concurrency is limited to %d", maxConcurrency)
-	}
-	if p := o.ProfilePrefix; p != "" && (p != filepath.Base(p) || strings.ContainsAny(p, `/\`) || p == "." ||
-		p == "..") {
+	if p := o.ProfilePrefix; strings.ContainsAny(p, `/\`) || p == "." || p == ".." {
 		bad("profile-prefix %q is part of a file name and must not contain a path", p)
-	}
-	// A longer prompt is no prefill any server takes, and would be built in memory here.
-	const maxWords = 4 << 20
-	if o.Prefill.InputLen > maxWords || o.Decode.InputLen > maxWords {
-		bad("input lengths are limited to %d words", maxWords)
 	}
 	return join(errs...)
 }
@@ -321,7 +313,7 @@ func (t *target) unsupported(o *Options) (notes []string, err error) {
 		{o.StartStep > 0, "start-step", "raise --warmup-steps instead", []Field{FieldStartStep, FieldDelayIterations}},
 	} {
 		if c.set && !t.takes(c.fields...) {
-			return nil, fmt.Errorf("capture: --%s with %s: %w: %s", c.flag, t.f.Title(), ErrUnsupported, c.instead)
+			return nil, fmt.Errorf("capture: --%s with %s: %w: %s", c.flag, t.con.Framework.Title(), ErrUnsupported, c.instead)
 		}
 	}
 	if o.ProfileByStage && o.Workload != WorkloadLegacy {
@@ -329,7 +321,7 @@ func (t *target) unsupported(o *Options) (notes []string, err error) {
 			" workload separates the stages itself (use --profile-workload legacy for the server's own)")
 	}
 	if o.ProfilePrefix != "" && !t.takes(FieldPrefix, FieldProfileID) {
-		notes = append(notes, "--profile-prefix is ignored: "+t.f.Title()+" names its traces itself")
+		notes = append(notes, "--profile-prefix is ignored: "+t.con.Framework.Title()+" names its traces itself")
 	}
 	return notes, nil
 }

@@ -69,30 +69,27 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 		return nil, err
 	}
 	defer r.close()
-	o = r.o
+	n := r.o.ProbeRequests
 	rep := &ProbeReport{
 		Server: r.res.Server, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
-		Source: r.d.load[0].routes[0], Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens,
-		Notes:   r.res.Notes,
-		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
+		Source: r.d.targets[0].con.Generate[0], Prompt: prompts[0], Prompts: prompts, MaxTokens: r.o.ProbeMaxNewTokens,
+		Notes: r.res.Notes, Samples: []Sample{}, Errors: []string{}, Success: true, AllNonEmpty: true,
 	}
 	var times []time.Duration
-	for i := range o.ProbeRequests {
-		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, o.ProbeRequests))
-		t := time.Now()
-		a, err := r.d.load[i%len(r.d.load)].generate(ctx,
-			request{prompt: prompts[i%len(prompts)], maxTokens: o.ProbeMaxNewTokens, seed: o.FirstIndex + i},
-			o.Timeouts.Request)
-		if err != nil {
-			rep.Latency, rep.AllNonEmpty = summarise(times), false
-			rep.Errors = append(rep.Errors, err.Error())
-			return rep, fmt.Errorf("probe request %d of %d: %w", i+1, o.ProbeRequests, err)
+	for i := range n {
+		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, n))
+		begin := time.Now()
+		q := request{prompt: prompts[i%len(prompts)], maxTokens: rep.MaxTokens, seed: r.o.FirstIndex + i}
+		a, aerr := r.d.generate(ctx, i, q, r.o.Timeouts.Request)
+		if aerr != nil {
+			rep.Success, rep.AllNonEmpty, rep.Errors = false, false, append(rep.Errors, aerr.Error())
+			err = fmt.Errorf("probe request %d of %d: %w", i+1, n, aerr)
+			break
 		}
-		d := time.Since(t)
-		times = append(times, d)
-		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.tokens, Output: a.text})
+		times = append(times, time.Since(begin))
+		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(times[i]), Tokens: a.tokens, Output: a.text})
 		rep.AllNonEmpty = rep.AllNonEmpty && strings.TrimSpace(a.text) != ""
 	}
-	rep.Latency, rep.Success = summarise(times), true
-	return rep, nil
+	rep.Latency = summarise(times)
+	return rep, err
 }

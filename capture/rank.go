@@ -85,110 +85,91 @@ type wanted struct {
 
 func (w wanted) String() string { return strings.TrimSpace(w.Rank.String() + " " + string(w.Half)) }
 
-// wantRanks lists the traces that a stage must write, nil when that is unknown.
-func wantRanks(ranks []rank, expect int, byStage bool) []wanted {
-	if expect > 0 {
-		ranks = nil
-		for i := range expect {
-			ranks = append(ranks, noRank.with(axisGlobal, i))
-		}
+// firstRanks are n ranks by their index along an axis.
+func firstRanks(axis, n int) []rank {
+	ranks := make([]rank, n)
+	for i := range ranks {
+		ranks[i] = noRank.with(axis, i)
 	}
+	return ranks
+}
+
+// wantRanks lists the traces of the ranks, which are two each in the server's by-stage mode.
+func wantRanks(ranks []rank, byStage bool) []wanted {
 	var w []wanted
 	for _, r := range ranks {
-		if !byStage {
+		if byStage {
+			w = append(w, wanted{r, StagePrefill}, wanted{r, StageDecode})
+		} else {
 			w = append(w, wanted{Rank: r})
-			continue
 		}
-		w = append(w, wanted{r, StagePrefill}, wanted{r, StageDecode})
 	}
 	return w
 }
 
-// halfOf is the stage that SGLang puts at the end of a name by stage.
-func halfOf(name string) Stage {
-	return Stage(framework.ReadFileName(nil, path.Base(name)).Stage)
+// labelled is what tells the traces of ranks apart: engines that write to folders of their own may share labels.
+type labelled struct {
+	dir string
+	wanted
 }
-
-// isMerged recognises the file SGLang adds with all ranks in it.
-func isMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
 
 // missingRanks lists the ranks of want without a complete file; an empty answer is enough to stop waiting. Names
 // without any label are counted, not matched, and a set as large as wanted is complete whatever its labels are:
 // servers number their processes in more ways than this package knows. Without want it names the gaps in what is
-// there: ranks 0 and 2 show that 1 is missing. Engines that write to folders of their own may share labels.
+// there: ranks 0 and 2 show that 1 is missing.
 func missingRanks(complete []string, want []wanted) []string {
-	type key struct {
-		dir  string
-		rank rank
-		half Stage
-	}
-	labelled := map[key]bool{}
+	have := map[labelled]bool{}
 	unlabelled := 0
 	byHalf := len(want) > 0 && want[0].Half != ""
 	for _, f := range complete {
-		if isMerged(f) || isFrontend(f) {
-			continue
-		}
-		k := key{dir: path.Dir(f), rank: parseRank(f)}
+		k := labelled{path.Dir(f), wanted{Rank: parseRank(f)}}
 		if byHalf {
-			k.half = halfOf(f)
+			k.Half = halfOf(f)
 		}
-		if k.rank == noRank {
+		switch {
+		case isMerged(f), isFrontend(f):
+		case k.Rank == noRank:
 			unlabelled++
-			continue
+		default:
+			have[k] = true
 		}
-		labelled[k] = true
-	}
-	if len(want) == 0 {
-		var ranks []rank
-		for k := range labelled {
-			ranks = append(ranks, k.rank)
-		}
-		return gaps(ranks)
 	}
 	// A front end's trace has no rank; it counts as one only if no trace has a rank.
-	have := len(labelled)
-	if have == 0 {
-		have = unlabelled
+	count := len(have)
+	if count == 0 {
+		count = unlabelled
 	}
-	if have >= len(want) {
+	if len(want) == 0 {
+		want = upToLast(have)
+	} else if count >= len(want) {
 		return nil
 	}
 	var names []string
 	for _, w := range want {
 		met := false
-		for k := range labelled {
-			if k.rank.fits(w.Rank) && k.half == w.Half {
-				met = true
-			}
+		for k := range have {
+			met = met || k.Rank.fits(w.Rank) && k.Half == w.Half
 		}
 		if !met {
 			names = append(names, w.String())
 		}
 	}
-	if len(labelled) == 0 && unlabelled > 0 && len(names) > unlabelled {
+	if len(have) == 0 && unlabelled > 0 && len(names) > unlabelled {
 		return []string{fmt.Sprintf("%d more (the names have no rank)", len(want)-unlabelled)}
 	}
 	return names
 }
 
-// gaps finds the holes in ranks labelled along one axis.
-func gaps(ranks []rank) []string {
+// upToLast are the ranks up to the last one of a set that is numbered along one axis.
+func upToLast(have map[labelled]bool) []wanted {
 	for _, axis := range []int{axisGlobal, axisTP} {
-		seen, most := map[int]bool{}, none
-		for _, r := range ranks {
-			seen[r[axis]], most = true, max(most, r[axis])
+		last, all := none, true
+		for k := range have {
+			last, all = max(last, k.Rank[axis]), all && k.Rank[axis] != none
 		}
-		if seen[none] || most == none || most >= maxWorld {
-			continue
+		if all && last != none && last < maxWorld {
+			return wantRanks(firstRanks(axis, last+1), false)
 		}
-		var names []string
-		for i := range most {
-			if !seen[i] {
-				names = append(names, axisNames[axis]+strconv.Itoa(i))
-			}
-		}
-		return names
 	}
 	return nil
 }

@@ -1,14 +1,15 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Run captures one server, or the engines of one deployment: per stage of the workload it warms up, arms the
@@ -28,12 +29,16 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := r.d.check(&r.o); err != nil {
 		return nil, err
 	}
-	if err := r.openOutput(ctx); err != nil {
+	if r.f, err = openFolder(r.o.OutputDir); err != nil {
 		return nil, err
 	}
 	defer r.f.close()
-	err = r.stages(ctx)
-	return r.finish(err)
+	if err := r.checkLeftOver(ctx); err != nil {
+		return nil, err
+	}
+	r.res.OutputDir = r.f.path
+	r.o.ServerOutputDir = cmp.Or(r.o.ServerOutputDir, r.f.path)
+	return r.finish(r.stages(ctx))
 }
 
 // run is one Run.
@@ -42,7 +47,7 @@ type run struct {
 	d     *deployment
 	f     *folder
 	res   Result
-	num   counter
+	next  int // number of the next prompt
 	begin time.Time
 
 	mu    sync.Mutex // of what the heartbeat reads
@@ -75,24 +80,22 @@ func open(ctx context.Context, o Options) (*run, error) {
 	return r, nil
 }
 
-// close ends the heartbeat and lets go of connections.
+// close ends the heartbeat; a message under way is waited for.
 func (r *run) close() {
-	r.mu.Lock() // a message under way is waited for
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.beat != nil {
 		r.beat.Stop()
 		r.beat = nil
-	}
-	r.mu.Unlock()
-	if r.d != nil {
-		r.d.close()
 	}
 }
 
 // adopt begins the result with what was discovered.
 func (r *run) adopt() error {
 	t := r.d.targets[0]
-	r.o.Framework = t.f
-	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", t.f.Title(), t.evidence))
+	f := t.con.Framework
+	r.o.Framework = f
+	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", f.Title(), t.evidence))
 	notes, err := t.unsupported(&r.o)
 	if err != nil {
 		return err
@@ -104,35 +107,17 @@ func (r *run) adopt() error {
 	if t.info.Nodes > 1 {
 		notes = append(notes, fmt.Sprintf("nnodes=%d: the server spans %d hosts, and each writes its ranks' traces to its own disk; the folder must be shared by all", t.info.Nodes, t.info.Nodes))
 	}
-	asked := r.o.provenance()
-	r.o.Concurrency = max(r.o.Concurrency, len(r.d.targets)) // a request for each engine
-	r.num.next = r.o.FirstIndex
+	r.next = r.o.FirstIndex
 	r.res = Result{
-		Schema: "strata.capture/1", Server: shownURL(r.o.URL), Framework: t.f, Evidence: t.evidence,
-		Contract: t.con.Name,
-		Workload: r.o.Workload, Options: asked, Info: t.info, FirstIndex: r.o.FirstIndex,
-		StartedAt: r.begin.UTC().Truncate(time.Second), Stages: []StageResult{}, Notes: notes,
+		Schema: "strata.capture/1", Server: shownURL(r.o.URL), Framework: f, Evidence: t.evidence,
+		Contract: t.con.Name, Workload: r.o.Workload, Options: r.o.provenance(), Info: t.info,
+		FirstIndex: r.o.FirstIndex, StartedAt: r.begin.UTC().Truncate(time.Second), Stages: []StageResult{}, Notes: notes,
 	}
+	r.o.Concurrency = max(r.o.Concurrency, len(r.d.targets)) // a request for each engine
 	if len(r.d.targets) > 1 || r.d.gateway != "" {
 		for _, t := range r.d.targets {
 			r.res.Workers = append(r.res.Workers, Worker{URL: t.c.base, Role: t.role, Contract: t.con.Name})
 		}
-	}
-	return nil
-}
-
-// openOutput opens the folder, unless an earlier run has it.
-func (r *run) openOutput(ctx context.Context) (err error) {
-	if r.f, err = openFolder(r.o.OutputDir); err != nil {
-		return err
-	}
-	if err := r.checkLeftOver(ctx); err != nil {
-		r.f.close()
-		return err
-	}
-	r.res.OutputDir = r.f.path
-	if r.o.ServerOutputDir == "" {
-		r.o.ServerOutputDir = r.f.path
 	}
 	return nil
 }
@@ -142,15 +127,12 @@ func (r *run) finish(err error) (*Result, error) {
 	r.res.ElapsedS = seconds(time.Since(r.begin))
 	r.res.settle(err)
 	if err != nil {
-		text := err.Error()
+		r.res.Error = err.Error()
 		for _, t := range r.d.targets {
-			text = t.c.secrets.Scrub(text)
+			r.res.Error = t.c.secrets.Scrub(r.res.Error)
 		}
-		r.res.Error = text
 	}
-	if werr := r.f.writeJSON(manifestFile, r.res); werr != nil {
-		err = join(err, werr)
-	}
+	err = join(err, r.f.writeJSON(manifestFile, r.res))
 	if err == nil && r.res.Verdict == Invalid {
 		err = fmt.Errorf("%w: %s", ErrInvalid, r.res.firstFailure())
 	}
@@ -160,10 +142,10 @@ func (r *run) finish(err error) (*Result, error) {
 // stages captures one after the other; a failed one ends the run.
 func (r *run) stages(ctx context.Context) error {
 	for _, st := range r.o.Workload.stages() {
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := r.stage(ctx, st, r.o.NumSteps); err != nil {
+		if err := r.stage(ctx, st); err != nil {
 			return err
 		}
 	}
@@ -172,30 +154,46 @@ func (r *run) stages(ctx context.Context) error {
 }
 
 // stage captures one stage, and once more when what was wrong can be removed.
-func (r *run) stage(ctx context.Context, st Stage, steps int) error {
-	s := r.newStage(st, steps, false)
+func (r *run) stage(ctx context.Context, st Stage) error {
+	s := r.newStage(st, r.o.NumSteps, false)
 	err := s.capture(ctx)
 	cause := s.out.remedy()
-	envOnly := s.envOnly
-	if err == nil && s.out.Verdict == Invalid && cause != nil && !r.o.NoRetry && !envOnly && ctx.Err() == nil {
+	if err == nil && s.out.Verdict == Invalid && cause != nil && !r.o.NoRetry && !s.envOnly && ctx.Err() == nil {
 		r.say(st, "retry", time.Now(), "not valid: "+cause.why+"; once more "+cause.what)
 		rejected, rerr := s.reject()
 		if rerr != nil {
-			s.out.Warnings = append(s.out.Warnings, rerr.Error())
+			s.warn(rerr.Error())
 		} else {
-			again := r.newStage(st, steps+cause.moreSteps, cause.ignoreEOS)
-			again.out.StepsAsked = steps
-			again.out.Tries = 2
-			again.out.Rejected = rejected
-			again.out.Warnings = append(again.out.Warnings, "the first try was not valid: "+cause.why)
-			err = again.capture(ctx)
-			s = again
+			s = r.newStage(st, r.o.NumSteps+cause.moreSteps, cause.ignoreEOS)
+			s.out.StepsAsked, s.out.Tries, s.out.Rejected = r.o.NumSteps, 2, rejected
+			s.warn("the first try was not valid: " + cause.why)
+			err = s.capture(ctx)
 		}
 	}
 	if err == nil || len(s.out.Traces) > 0 || s.out.Load.Requests > 0 {
 		r.res.Stages = append(r.res.Stages, s.out)
 	}
 	return err
+}
+
+// rejectedDir takes the traces of a first try that was not valid.
+const rejectedDir = ".rejected"
+
+// reject moves the traces of a try away, and returns where they are.
+func (s *stageRun) reject() (moved []string, err error) {
+	moved = append([]string{}, s.out.Rejected...)
+	dir := path.Join(rejectedDir, string(s.plan.stage))
+	if err := s.f.mkdir(dir); err != nil {
+		return nil, err
+	}
+	for _, at := range s.placed {
+		to, _, err := s.f.move(at, dir)
+		if err != nil {
+			return moved, err
+		}
+		moved = append(moved, to)
+	}
+	return moved, nil
 }
 
 // say reports progress.
@@ -236,8 +234,9 @@ type stageRun struct {
 	out      StageResult
 	wins     windows
 	w        *watch
-	unopened bool // the start request failed
-	envOnly  bool // TensorRT-LLM without /start_profile
+	unopened bool     // the start request failed
+	envOnly  bool     // TensorRT-LLM without /start_profile
+	placed   []string // the traces, by their names in the folder
 	stopErr  error
 }
 
@@ -267,13 +266,15 @@ func (s *stageRun) con() *Contract {
 // newStage lays out one try at a stage.
 func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
 	s := &stageRun{run: r, span: span{Dir: ".", From: ".", ID: windowID(time.Now())}}
-	for _, t := range r.d.runs(st) {
-		s.wins = append(s.wins, &window{t: t, o: &r.o, state: StateOff, warn: s.warn})
-		s.Expected = append(s.Expected, wantRanks(t.info.expected, 0, r.o.ProfileByStage && st == StageLegacy)...)
+	s.ByStage = r.o.ProfileByStage && st == StageLegacy
+	for _, t := range r.d.targets {
+		if t.role.runs(st) {
+			s.wins = append(s.wins, &window{t: t, limit: &r.o.Timeouts, state: StateOff})
+			s.Expected = append(s.Expected, wantRanks(t.info.expected, s.ByStage)...)
+		}
 	}
 	c := s.con()
-	s.plan = plan(st, r.o, steps, ignoreEOS, c.SelfStop, &r.num)
-	s.ByStage = r.o.ProfileByStage && st == StageLegacy
+	s.plan = r.plan(st, steps, ignoreEOS, c.SelfStop)
 	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{},
 		Checks: []Check{}, Rejected: []string{}}
 	if c.SelfStop {
@@ -295,8 +296,12 @@ func (s *stageRun) say(phase string, since time.Time, msg string) {
 
 func (s *stageRun) warn(msg string) { s.out.Warnings = append(s.out.Warnings, msg) }
 
-// capture runs the stage. Steps, in order: folder and its present files,
-// warm-up, start, delay, requests, stop, traces, move, server args, inspect.
+// leastFree is the room below which no profiler is armed: what a window of
+// five passes of one rank of a large model takes, and some.
+const leastFree = 256 << 20
+
+// capture runs the stage. Steps, in order: folder, warm-up, the present files,
+// start, delay, requests, stop, traces, move, server args, inspect.
 func (s *stageRun) capture(ctx context.Context) (err error) {
 	if s.Dir != "." {
 		if err := s.f.mkdir(s.Dir); err != nil {
@@ -308,78 +313,38 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.checkRoom(); err != nil {
+	if free, ok := freeSpace(s.f.path); ok && free < leastFree {
+		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, table.Bytes(free), table.Bytes(leastFree),
+			ErrTooLarge)
+	}
+	if err := s.remember(); err != nil {
 		return err
 	}
-	if s.w, err = newWatch(s.f, s.From, s.skip(), s.con().Rewrites, s.o.Timeouts); err != nil {
-		return err
-	}
-	s.w.nsys = s.o.Nsys
 	for _, w := range s.wins {
 		w.save = s.noteState
 	}
-	if err := s.window(ctx); err != nil {
-		return s.keepNote(err)
+	if err = s.window(ctx); err == nil {
+		err = s.traces(ctx)
 	}
-	return s.keepNote(s.traces(ctx))
-}
-
-// skip are the folders of the stages, which are not looked into where all
-// traces land in one; a server may be set to write into this stage's.
-func (s *stageRun) skip() []string {
-	if s.From == s.Dir {
-		return nil
-	}
-	return slices.DeleteFunc([]string{string(StagePrefill), string(StageDecode)}, func(d string) bool {
-		return d == s.Dir && s.con().Rewrites
-	})
-}
-
-// serverDir is the stage's folder as the server of t sees it. Engines that share one get a folder each below it.
-func (s *stageRun) serverDir(t *target) string {
-	base := s.o.ServerOutputDir
-	below := path.Join(s.Dir, t.dir)
-	if below == "." {
-		return base
-	}
-	// The server's path need not be one of this machine's kind.
-	if filepath.IsAbs(base) {
-		return filepath.Join(base, below)
-	}
-	return path.Join(base, below)
-}
-
-// session is what an engine's window is opened with.
-func (s *stageRun) session(t *target) session {
-	passes := s.plan.steps
-	if s.plan.stage == StageDecode {
-		passes++ // the pass over the prompt
-	}
-	return session{stage: s.plan.stage, steps: s.plan.steps, passes: passes, dir: s.serverDir(t), byStage: s.ByStage,
-		id: s.ID}
+	return s.keepNote(err)
 }
 
 // window opens the profilers, sends the requests and closes them. Whatever happens in between, a window that may be
 // open is closed before it returns.
 func (s *stageRun) window(ctx context.Context) (err error) {
-	// Also when a callback panics: the panic goes on after it.
-	defer func() { err = s.wins.cleanup(ctx, err, s.f.path) }()
-
+	defer func() { // also when a callback panics: the panic goes on after it
+		err = s.wins.cleanup(ctx, err, s.f)
+		for _, w := range s.wins {
+			s.out.Warnings = append(s.out.Warnings, w.warnings...)
+		}
+	}()
 	s.Opened = time.Now()
 	s.say("start", s.Opened, "arming the profiler")
-	if s.con().Start == "" {
-		err = s.withoutStart(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute,
-			s.con().howToLaunch()))
-	} else if err = s.wins.open(ctx, s.session); err != nil {
-		s.unopened = true
-		err = s.withoutStart(err)
-	}
+	err = s.openAll(ctx)
 	s.out.Timings.StartS = seconds(time.Since(s.Opened))
 	if err != nil {
 		return err
 	}
-	s.unopened = false
-
 	delay := time.Now()
 	if !s.envOnly {
 		if err := s.pause(ctx, s.o.ArmDelay, "waiting %v for the profiler to come up"); err != nil {
@@ -387,7 +352,6 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 		}
 	}
 	s.out.Timings.ArmDelayS = seconds(time.Since(delay))
-
 	if s.o.Attach > 0 {
 		err = s.pause(ctx, s.o.Attach, "profiling the traffic that is there for %v")
 	} else {
@@ -404,6 +368,44 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	return s.disarm(ctx)
 }
 
+// openAll arms one engine after the other. A server whose environment can open a window, at iterations fixed at launch,
+// can do without a start request. That window is the only one.
+func (s *stageRun) openAll(ctx context.Context) (err error) {
+	if s.con().Start == "" {
+		err = fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute, s.con().howToLaunch())
+	} else {
+		for _, w := range s.wins {
+			if err = w.open(ctx, s.start); err != nil {
+				break
+			}
+		}
+	}
+	s.envOnly = errors.Is(err, ErrNoRoute) && contractOf(s.res.Framework, FrontEnv, nil).Front == FrontEnv &&
+		!s.wins.in(StateArmed) && s.o.Workload != WorkloadBoth
+	if s.envOnly {
+		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
+		return nil
+	}
+	s.unopened = err != nil
+	return err
+}
+
+// start sends the start request. A body that is refused for a field, before anything is done, is sent again with the
+// fields that all releases know, and at last without any where the server has a folder of its own.
+func (s *stageRun) start(ctx context.Context, t *target) error {
+	post := func(body []byte) error { return t.c.control(ctx, t.con.Start, body, s.o.Timeouts.Start) }
+	refused := func(err error) bool { return status(err) == 422 }
+	body := s.body(t, append(t.con.Fields[:len(t.con.Fields):len(t.con.Fields)], t.con.Listed...))
+	err := post(body)
+	if fewer := s.body(t, t.con.Fields); refused(err) && string(fewer) != string(body) {
+		err = post(fewer)
+	}
+	if refused(err) && !t.con.OwnDir {
+		err = post([]byte("{}"))
+	}
+	return err
+}
+
 // disarm closes the windows in the ordinary way. What goes wrong with that is kept for when it is known whether the
 // traces came.
 func (s *stageRun) disarm(ctx context.Context) error {
@@ -414,26 +416,15 @@ func (s *stageRun) disarm(ctx context.Context) error {
 	s.say("stop", begin, "stopping the profiler (servers write their traces now: this can take minutes)")
 	err := s.wins.shut(ctx, s.o.Timeouts.Stop)
 	s.out.Timings.StopS = seconds(time.Since(begin))
-	switch {
-	case s.wins.detached():
-		return fmt.Errorf("%w; the profiler was asked to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
-	case err != nil:
-		s.stopErr = err
+	for _, w := range s.wins {
+		if w.detached {
+			return fmt.Errorf("%w; the profiler was asked to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
+		}
+	}
+	if s.stopErr = err; err != nil {
 		s.warn("stop: " + err.Error())
 	}
 	return nil
-}
-
-// withoutStart judges a start that failed: a server whose environment can open a window, at iterations fixed at launch,
-// can do without. That window is the only one.
-func (s *stageRun) withoutStart(err error) error {
-	if contractOf(s.res.Framework, FrontEnv, nil).Front == FrontEnv && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) &&
-		s.o.Workload != WorkloadBoth {
-		s.envOnly = true
-		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
-		return nil
-	}
-	return err
 }
 
 // pause waits, unless ctx ends.
@@ -441,12 +432,9 @@ func (s *stageRun) pause(ctx context.Context, d time.Duration, what string) erro
 	if d <= 0 || s.o.dry != nil {
 		return nil
 	}
-	begin := time.Now()
-	s.say("wait", begin, fmt.Sprintf(what, d))
-	t := time.NewTimer(d)
-	defer t.Stop()
+	s.say("wait", time.Now(), fmt.Sprintf(what, d))
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -457,41 +445,53 @@ func (s *stageRun) pause(ctx context.Context, d time.Duration, what string) erro
 // stop: a complete trace says that it was carried out.
 func (s *stageRun) traces(ctx context.Context) error {
 	begin := time.Now()
-	names, err := s.await(ctx)
+	names, short, err := s.await(ctx)
 	s.out.Timings.TracesS = seconds(time.Since(begin))
+	var cerr error
 	if ctx.Err() == nil {
-		if cerr := s.collect(ctx, names, err == nil); cerr != nil {
-			return join(err, cerr)
-		}
+		cerr = s.collect(ctx, names, err == nil && short == nil)
 	}
-	if err != nil {
-		err = s.explain(err)
-		switch {
-		case s.wins.in(StateStopping):
-			err = fmt.Errorf("%w, and its traces are not complete: %w; %w", ErrStillRunning, s.stopErr, err)
-		case s.stopErr != nil:
-			err = join(s.stopErr, err)
-		}
-		s.out.fail(CheckRanks, shortfall(err, len(names), s.out.Expected))
-		s.out.Verdict = Invalid
-		return err
+	detail := fmt.Sprintf("%d traces", len(names))
+	if s.out.Expected > 0 {
+		detail = fmt.Sprintf("%d of %d traces", len(names), s.out.Expected)
 	}
-	for _, w := range s.wins {
-		if w.state == StateStopping {
-			_ = w.set(StateStopped) // it has written its traces
-		}
+	switch {
+	case short != nil && len(short.missing) > 0:
+		detail += "; missing: " + firstOf(short.missing)
+	case err != nil:
+		detail += "; " + err.Error()
 	}
-	s.judge()
-	return nil
+	if short != nil {
+		err = s.incomplete(names, short)
+	}
+	switch {
+	case cerr != nil:
+		return join(err, cerr)
+	case err == nil:
+		for _, w := range s.wins {
+			if w.in(StateStopping) {
+				_ = w.set(StateStopped) // it has written its traces
+			}
+		}
+		s.judge()
+		return nil
+	case s.wins.in(StateStopping):
+		err = fmt.Errorf("%w, and its traces are not complete: %w; %w", ErrStillRunning, s.stopErr, err)
+	case s.stopErr != nil:
+		err = join(s.stopErr, err)
+	}
+	s.out.fail(CheckRanks, detail)
+	s.out.Verdict = Invalid
+	return err
 }
 
 // collect adds the traces to the result. It moves a complete set into the stage's folder unless the server wrote it
 // there, and writes the server's information beside it.
 func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err error) {
-	s.out.Traces, s.out.Ranks = []Trace{}, []string{}
+	s.out.Traces, s.out.Ranks, s.placed = []Trace{}, []string{}, nil
 	for _, n := range names {
 		t := Trace{Rank: parseRank(n).String(), Merged: isMerged(n), Frontend: isFrontend(n),
-			Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
+			Bytes: s.w.files[n].Bytes, Found: s.w.files[n].found}
 		at, to := path.Join(s.From, n), s.Dir
 		if len(s.wins) > 1 {
 			to = path.Join(s.Dir, path.Dir(n)) // engines write to folders of their own
@@ -513,7 +513,7 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 		if t.SHA256, err = s.f.sha256(ctx, at); err != nil {
 			return err
 		}
-		s.out.Traces = append(s.out.Traces, t)
+		s.out.Traces, s.placed = append(s.out.Traces, t), append(s.placed, at)
 		if t.Rank != "" {
 			s.out.Ranks = append(s.out.Ranks, t.Rank)
 		}
@@ -528,48 +528,4 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 	}
 	s.out.ServerArgs = s.f.abs(at)
 	return nil
-}
-
-// explain adds to an incomplete set what the run knows.
-func (s *stageRun) explain(err error) error {
-	var ie *incompleteError
-	if !errors.As(err, &ie) {
-		return err
-	}
-	con, hint := s.con(), func(format string, args ...any) { ie.Hints = append(ie.Hints, fmt.Sprintf(format, args...)) }
-	ie.Server, ie.Stage = s.res.Server, s.plan.stage
-	if ie.Stage == "" {
-		ie.Stage = s.out.Stage
-	}
-	nodes := s.res.Info.Nodes
-	switch {
-	case len(s.w.others) > 0 && len(ie.Complete) == 0:
-		ie.Kind = []error{ErrWrongKind}
-		hint("the profiler wrote %s, which is of kind %s: %s", s.w.others[0], kindOf(s.w.others[0]),
-			kindAdvice(s.o.Nsys))
-	case nodes > 1 && (len(ie.Missing) > 0 || len(ie.Complete) < ie.Expected):
-		ie.Kind = []error{ErrOtherHost}
-		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between them, or copy their files here and run capture collect", nodes)
-	case len(ie.Complete) > 0 || len(ie.Incomplete) > 0:
-	case s.o.Nsys:
-		hint("nsys writes its report when the range ends, with --capture-range-end=repeat when the server ends; capture collect --output-dir %s takes it then", s.f.path)
-	case con.OwnDir && len(s.wins) > 0:
-		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
-	default:
-		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s",
-			s.f.path, con.howToLaunch())
-		if s.stopErr == nil && slices.Contains(con.Kinds, KindProton) && s.res.Info.Kind == "" {
-			hint("a profiler of kind cuda or proton answers as well and leaves no trace: %s", kindAdvice(false))
-		}
-	}
-	if len(ie.Complete) == 0 && (ie.Earlier > 0 || len(s.res.Stages) > 0) {
-		hint("an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")
-	}
-	ie.Hints = append(ie.Hints, s.out.Warnings...)
-	for _, w := range s.wins {
-		if w.aside != "" {
-			hint("%s", w.aside)
-		}
-	}
-	return ie
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,10 +57,16 @@ func (s *stageRun) noteState() error {
 		Schema: "strata.capture-session/3", PID: os.Getpid(), Host: host, Result: s.res, Stage: s.out, span: s.span,
 		Before: s.w.before, Taken: s.w.taken,
 	}
-	for _, w := range s.wins {
-		n.Targets = append(n.Targets, notedTarget{w.t.c.base, w.t.f, w.t.con.Name, w.state, w.t.id})
+	return n.write(s.f, s.wins)
+}
+
+// write replaces the note in a folder by one with the states of the windows.
+func (n *note) write(f *folder, ws windows) error {
+	n.Targets = nil
+	for _, w := range ws {
+		n.Targets = append(n.Targets, notedTarget{w.t.c.base, w.t.con.Framework, w.t.con.Name, w.state, w.t.id})
 	}
-	return s.f.writeJSON(sessionFile, n)
+	return f.writeJSON(sessionFile, n)
 }
 
 // keepNote removes the note of a window that is finished, or never was, or that no trace can come of. It stays where a
@@ -75,97 +80,86 @@ func (s *stageRun) keepNote(err error) error {
 	return err
 }
 
-// readNote returns the note in a folder, nil when there is none.
-func readNote(f *folder) (*note, error) {
-	var n note
-	if err := f.readJSON(sessionFile, &n); err != nil {
-		return nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on: %w: %w; capture stop --url ADDRESS --output-dir %s settles it", f.abs(sessionFile), ErrLeftOver, err, f.path)
+// readNote returns the note in a folder and its windows, none when there is none. A note of a process that is at work
+// is an error.
+func readNote(f *folder, o *Options) (n note, ws windows, err error) {
+	if err = f.readJSON(sessionFile, &n); err != nil {
+		return n, nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on: %w: %w; capture stop --url ADDRESS --output-dir %s settles it", f.abs(sessionFile), ErrLeftOver, err, f.path)
 	}
-	if len(n.Targets) == 0 {
-		return nil, nil
+	for _, t := range n.Targets {
+		w, err := o.window(t)
+		if err != nil {
+			return n, nil, err
+		}
+		ws = append(ws, w)
 	}
-	return &n, nil
-}
-
-// running is the error of a note whose process is at work, nil for others.
-func (n *note) running(dir string) error {
 	host, _ := os.Hostname()
-	if n.Host != host || n.PID == os.Getpid() || n.PID <= 0 {
-		return nil
+	if n.Host == host && n.PID != os.Getpid() && n.PID > 0 {
+		p, perr := os.FindProcess(n.PID)
+		if perr == nil {
+			perr = p.Signal(syscall.Signal(0))
+		}
+		if perr == nil || errors.Is(perr, os.ErrPermission) {
+			err = fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID,
+				f.path, ErrLeftOver)
+		}
 	}
-	p, err := os.FindProcess(n.PID)
-	if err == nil {
-		err = p.Signal(syscall.Signal(0))
-	}
-	if err != nil && !errors.Is(err, os.ErrPermission) {
-		return nil
-	}
-	return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID, dir,
-		ErrLeftOver)
+	return n, ws, err
 }
 
-// in reports whether any engine is in one of the states.
-func (n *note) in(states ...State) bool {
-	return slices.ContainsFunc(n.Targets, func(t notedTarget) bool { return slices.Contains(states, t.State) })
+// window is that of an engine, as far as it got.
+func (o *Options) window(t notedTarget) (*window, error) {
+	c, err := newClient(t.URL, o)
+	con := contractOf(t.Framework, "", nil)
+	for i := range contracts {
+		if contracts[i].Name == t.Contract {
+			con = &contracts[i]
+		}
+	}
+	if con == nil {
+		con = &Contract{} // a framework that is to be found out
+	}
+	return &window{t: &target{c: c, con: con, id: t.ID}, limit: &o.Timeouts, state: t.State}, err
 }
 
 // servers names the engines.
-func (n *note) servers() string {
+func (ws windows) servers() string {
 	var list []string
-	for _, t := range n.Targets {
-		list = append(list, t.URL)
+	for _, w := range ws {
+		list = append(list, w.t.c.base)
 	}
 	return strings.Join(list, ", ")
 }
 
-// contract is the row that the note names, or the framework's first.
-func (t notedTarget) contract() *Contract {
-	for i := range contracts {
-		if contracts[i].Name == t.Contract {
-			return &contracts[i]
-		}
-	}
-	if c := contractOf(t.Framework, "", nil); c != nil {
-		return c
-	}
-	return &Contract{Start: startPath, Stop: stopPath}
-}
-
-// settle asks the engines that a note calls on whether they live on: one that is gone, or that was started after the
-// note was written, has its profiler off.
-func (n *note) settle(ctx context.Context, o *Options) {
-	for i := range n.Targets {
-		t := &n.Targets[i]
-		c, err := newClient(t.URL, o)
-		if err != nil || t.State != StateArmed && t.State != StateStopping {
+// settle asks the engines whose profilers may be on whether they live on: one that is gone, or that was started after
+// the window was opened, has its profiler off.
+func (ws windows) settle(ctx context.Context, opened time.Time) {
+	for _, w := range ws {
+		if !w.in(StateArmed, StateStopping) {
 			continue
 		}
-		now := &target{c: c, f: t.Framework}
-		_, err = c.get(ctx, "/health")
+		_, err := w.t.c.get(ctx, "/health")
+		now := &target{c: w.t.c, con: w.t.con}
 		if !gone(err) {
 			_ = now.ask(ctx, "") // what it does not say is not known
 			now.identify(ctx)
 		}
-		if gone(err) || t.ID.restarted(now.id, n.Opened) {
-			t.State = StateOff
+		if gone(err) || w.t.id.restarted(now.id, opened) {
+			w.state = StateOff
 		}
-		c.close()
 	}
 }
 
 // checkLeftOver refuses a folder in which a profiler may be on, and clears a note whose servers are no more.
 func (r *run) checkLeftOver(ctx context.Context) error {
-	n, err := readNote(r.f)
-	if err != nil || n == nil {
+	n, ws, err := readNote(r.f, &r.o)
+	if err != nil || !ws.in(StateArmed, StateStopping) {
 		return err
 	}
-	if err := n.running(r.f.path); err != nil || !n.in(StateArmed, StateStopping) {
-		return err
+	if ws.settle(ctx, n.Opened); ws.in(StateArmed, StateStopping) {
+		return fmt.Errorf("capture: a run into %s was cut off before the profiler of %s was known to be off: %w; capture stop --output-dir %s settles it", r.f.path, ws.servers(), ErrLeftOver, r.f.path)
 	}
-	if n.settle(ctx, &r.o); n.in(StateArmed, StateStopping) {
-		return fmt.Errorf("capture: a run into %s was cut off before the profiler of %s was known to be off: %w; capture stop --output-dir %s settles it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
-	}
-	r.res.Notes = append(r.res.Notes, fmt.Sprintf("an earlier run into this folder was cut off; %s has been started anew since, so its profiler is off", n.servers()))
+	r.res.Notes = append(r.res.Notes, fmt.Sprintf("an earlier run into this folder was cut off; %s has been started anew since, so its profiler is off", ws.servers()))
 	return r.f.remove(sessionFile)
 }
 
@@ -177,80 +171,71 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 func Stop(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	var f *folder
-	n := &note{}
+	var n note
+	var ws windows
 	if o.OutputDir != "" {
 		var err error
 		if f, err = openExisting(o.OutputDir); err != nil {
 			return err
 		}
 		defer f.close()
-		noted, err := readNote(f)
-		if err != nil && o.URL == "" {
+		if n, ws, err = readNote(f, &o); err != nil && o.URL == "" {
 			return err
-		}
-		if noted != nil {
-			n = noted
 		}
 	}
 	var err error
 	switch {
 	case o.URL != "":
 		t := notedTarget{URL: o.URL, Framework: cmp.Or(o.Framework, n.Result.Framework), State: StateArmed}
-		if err := o.stop(ctx, &t); err != nil || f == nil {
+		w, err := o.window(t)
+		if err == nil && t.Framework == FrameworkAuto {
+			t.Framework, _, err = detect(ctx, w.t.c, o.OutputDir)
+			w.t.con = contractOf(t.Framework, "", nil)
+		}
+		if err == nil {
+			err = w.stopLeft(ctx)
+		}
+		if err != nil || f == nil {
 			return err
 		}
-		for i := range n.Targets {
-			if n.Targets[i].URL == shownURL(o.URL) {
-				n.Targets[i].State = StateStopped
+		for _, noted := range ws {
+			if noted.t.c.base == w.t.c.base {
+				noted.state = StateStopped
 			}
 		}
-	case len(n.Targets) == 0:
+	case len(ws) == 0:
 		return fmt.Errorf("capture: no run has left a profiler on in %s; name the server with --url", o.OutputDir)
 	default:
-		if err := n.running(f.path); err != nil {
-			return err
-		}
-		n.settle(ctx, &o)
-		for i := range n.Targets {
-			err = join(err, o.stop(ctx, &n.Targets[i]))
+		ws.settle(ctx, n.Opened)
+		for _, w := range ws {
+			err = join(err, w.stopLeft(ctx))
 		}
 	}
-	if !n.in(StateArmed, StateStopping, StateStopped) {
+	if !ws.in(StateArmed, StateStopping, StateStopped) {
 		return f.remove(sessionFile)
 	}
-	return join(err, f.writeJSON(sessionFile, n))
+	return join(err, n.write(f, ws))
 }
 
-// stop sees to it that one profiler is off, and notes what is known of it then.
-func (o *Options) stop(ctx context.Context, t *notedTarget) error {
-	if t.State == StateStopping && !t.contract().StopAgain {
-		t.State = StateStopped // it has the request; a second one may end it
-	}
-	if t.State != StateArmed && t.State != StateStopping {
+// stopLeft sees to it that the profiler is off.
+func (w *window) stopLeft(ctx context.Context) error {
+	switch {
+	case w.in(StateOff, StateStopped):
+		return nil
+	case w.state == StateStopping && !w.t.con.StopAgain:
+		w.state = StateStopped // it has the request; a second one may end it
 		return nil
 	}
-	c, err := newClient(t.URL, o)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if t.Framework == FrameworkAuto {
-		if t.Framework, _, err = detect(ctx, c, o.OutputDir); err != nil {
-			return err
-		}
-	}
-	w := &window{t: &target{c: c, f: t.Framework, con: t.contract()}, o: o, state: StateArmed, warn: func(string) {}}
-	err = w.shut(ctx, o.Timeouts.Stop)
-	t.State = w.state
-	if err != nil && !errors.Is(err, ErrDied) {
+	w.state = StateArmed
+	if err := w.shut(ctx, w.limit.Stop); err != nil && !errors.Is(err, ErrDied) {
 		return fmt.Errorf("%w: %w", ErrStillRunning, err)
 	}
 	return nil
 }
 
 // Collect waits for the traces of a window whose run was cut off after the profiler was asked to stop, and judges and
-// files them as [Run] would have. Of the options, OutputDir, Inspect, Export, Progress, ExpectRanks and Timeouts count;
-// the rest are the run's.
+// files them as [Run] would have. Of the options, OutputDir, Inspect, Progress, ExpectRanks and Timeouts count; the
+// rest are the run's.
 func Collect(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	f, err := openExisting(o.OutputDir)
@@ -258,51 +243,36 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer f.close()
-	n, err := readNote(f)
-	if err != nil {
+	n, ws, err := readNote(f, &o)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if n == nil {
+	case len(ws) == 0:
 		return nil, fmt.Errorf("capture: no run has left traces to collect in %s", f.path)
-	}
-	if err := n.running(f.path); err != nil {
-		return nil, err
-	}
-	if n.in(StateArmed) {
+	case ws.in(StateArmed):
 		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first",
-			n.servers(), ErrLeftOver, f.path)
+			ws.servers(), ErrLeftOver, f.path)
 	}
 	set := n.Result.Options
 	o.Activities, o.MergeProfiles, o.Attach, o.Nsys, o.ServerOutputDir = set.Activities, set.MergeProfiles, set.Attach,
 		set.Nsys, f.path
-	if o.ExpectRanks == 0 {
-		o.ExpectRanks = set.ExpectRanks
-	}
+	o.ExpectRanks = cmp.Or(o.ExpectRanks, set.ExpectRanks)
 	r := &run{o: o, f: f, begin: time.Now(), res: n.Result, d: &deployment{}}
-	for _, t := range n.Targets {
-		c, err := newClient(t.URL, &o)
-		if err != nil {
-			return nil, err
-		}
-		r.d.targets = append(r.d.targets, &target{c: c, f: t.Framework, con: t.contract(), id: t.ID})
-	}
-	s := r.newStage(n.Stage.Stage, n.Stage.StepsAsked, false)
-	s.out, s.span = n.Stage, n.span
+	s := &stageRun{run: r, span: n.span, plan: stagePlan{stage: n.Stage.Stage}, out: n.Stage, wins: ws}
 	s.out.Dir = f.abs(s.Dir)
-	for i, w := range s.wins {
-		w.state = n.Targets[i].State
+	for _, w := range ws {
+		r.d.targets = append(r.d.targets, w.t)
 	}
-	if n.in(StateStopping) {
+	if ws.in(StateStopping) {
 		s.stopErr = errors.New("the answer to the stop request is not known")
 	}
-	s.w = &watch{f: f, dir: s.From, skip: s.skip(), rewrites: s.con().Rewrites, nsys: o.Nsys, poll: o.Timeouts,
-		before: n.Before, taken: n.Taken, files: map[string]*watched{}}
+	s.w = &watch{stageRun: s, before: n.Before, taken: n.Taken, files: map[string]*watched{}}
 	err = s.traces(ctx)
 	if err != nil && ctx.Err() == nil { // they were waited for in full: the folder is free
-		for i := range n.Targets {
-			n.Targets[i].State = StateStopped
+		for _, w := range ws {
+			w.state = StateStopped
 		}
-		err = join(err, f.writeJSON(sessionFile, n))
+		err = join(err, n.write(f, ws))
 	} else {
 		err = s.keepNote(err)
 	}

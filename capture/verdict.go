@@ -3,7 +3,7 @@ package capture
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +42,7 @@ const (
 // before, by this machine's clock and by that of whoever answered, which is ahead of it. Behind a proxy the second is
 // not the recording machine's, so both have to say so.
 func foreign(end, opened time.Time, ahead time.Duration) bool {
-	before := min(opened.Sub(end), opened.Sub(end.Add(-ahead)))
+	before := opened.Sub(end) + min(ahead, 0)
 	return !end.IsZero() && before > clockSlack && before < clockRange
 }
 
@@ -59,12 +59,12 @@ func cacheOutcome(cached, prompt int) Outcome {
 
 // stageOutcome judges whether a window holds steps passes of its stage.
 func stageOutcome(stage Stage, steps int, found map[string]int) Outcome {
-	var of int
+	of := found[framework.Mixed]
 	switch stage {
 	case StagePrefill:
-		of = found[framework.Prefill] + found[framework.Mixed]
+		of += found[framework.Prefill]
 	case StageDecode:
-		of = found[framework.Decode] + found[framework.Verify] + found[framework.Mixed]
+		of += found[framework.Decode] + found[framework.Verify]
 		steps -= promptPasses
 	default:
 		return Pass
@@ -88,26 +88,20 @@ func (s *StageResult) check(name CheckName, outcome Outcome, format string, args
 	s.Checks = append(s.Checks, Check{Name: name, Outcome: outcome, Detail: fmt.Sprintf(format, args...)})
 }
 
-// ranked are the traces of the ranks: not the merged one, nor a front end's.
-func (s *StageResult) ranked() []*Trace {
-	var list []*Trace
-	for i := range s.Traces {
-		if t := &s.Traces[i]; !t.Merged && !t.Frontend {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
 // fail adds a failed check.
 func (s *StageResult) fail(name CheckName, detail string) { s.check(name, Fail, "%s", detail) }
+
+// ranked are the traces of the ranks: not the merged one, nor a front end's.
+func (s *StageResult) ranked() []Trace {
+	return slices.DeleteFunc(slices.Clone(s.Traces), func(t Trace) bool { return t.Merged || t.Frontend })
+}
 
 // judge makes all checks of a stage whose traces are complete.
 func (s *stageRun) judge() {
 	o := &s.out
 	s.judgeRanks()
+	o.Verdict = Unchecked
 	if s.o.Inspect == nil {
-		o.Verdict = Unchecked
 		return
 	}
 	s.judgeReading()
@@ -115,26 +109,21 @@ func (s *stageRun) judge() {
 	s.judgeCache()
 	o.Verdict = Valid
 	for i := range o.Checks {
-		o.Checks[i].Fix = s.fix(&o.Checks[i])
-	}
-	for _, c := range o.Checks {
+		c := &o.Checks[i]
 		switch {
 		case c.Outcome == Fail:
+			c.Fix = s.fix(c.Name)
 			o.Verdict = Invalid
-			return
-		case c.Outcome == Unknown && c.Name.decides():
+		case c.Outcome == Unknown && c.Name.decides() && o.Verdict == Valid:
 			o.Verdict = Unchecked
 		}
 	}
 }
 
 // fix says what to change where a check failed.
-func (s *stageRun) fix(c *Check) string {
+func (s *stageRun) fix(name CheckName) string {
 	n := s.out.StepsAsked
-	if c.Outcome != Fail {
-		return ""
-	}
-	switch c.Name {
+	switch name {
 	case CheckSteps, CheckStages:
 		switch s.out.Stage {
 		case StageDecode:
@@ -162,18 +151,22 @@ func (s *stageRun) fix(c *Check) string {
 // judgeRanks checks that each rank has one trace, and that it is of this run.
 func (s *stageRun) judgeRanks() {
 	o := &s.out
-	twice, seen := []string{}, map[string]int{}
-	for _, t := range o.ranked() {
-		key := t.Rank
+	twice, seen := []string{}, map[labelled]bool{}
+	for i, t := range o.Traces {
+		k := labelled{wanted: wanted{Rank: parseRank(s.placed[i])}}
 		if len(s.wins) > 1 {
-			key = filepath.Dir(t.Path) + " " + key
+			k.dir = path.Dir(s.placed[i])
 		}
 		if s.ByStage {
-			key += string(halfOf(t.Path))
+			k.Half = halfOf(t.Path)
 		}
-		if seen[key]++; seen[key] == 2 && t.Rank != "" {
+		if k.Rank == noRank || t.Merged || t.Frontend {
+			continue
+		}
+		if seen[k] && !slices.Contains(twice, t.Rank) {
 			twice = append(twice, t.Rank)
 		}
+		seen[k] = true
 	}
 	switch count := len(o.ranked()); {
 	case o.Expected == 0:
@@ -189,20 +182,21 @@ func (s *stageRun) judgeRanks() {
 		o.check(CheckRun, Pass, "new since the profiler was armed, one per rank; %d of another run left out",
 			len(o.Rejected))
 	}
-	stopped := Pass
-	if s.wins.in(StateOff, StateArmed, StateStopping) {
-		stopped = Unknown
-	}
-	if !s.envOnly {
-		o.check(CheckStop, stopped, "the profiler was stopped")
+	switch {
+	case s.envOnly:
+	case s.wins.in(StateOff, StateArmed, StateStopping):
+		o.check(CheckStop, Unknown, "the profiler was stopped")
+	default:
+		o.check(CheckStop, Pass, "the profiler was stopped")
 	}
 }
 
-// judgeReading checks that the traces can be read and hold GPU work.
+// judgeReading checks that the traces can be read and hold GPU work, and counts their passes.
 func (s *stageRun) judgeReading() {
 	o := &s.out
 	var bad, idle []string
 	gpu, cpu := int64(0), int64(0)
+	o.StageMix = map[string]int{}
 	for _, t := range o.ranked() {
 		if t.Found == nil {
 			bad = append(bad, t.name()+" cannot be read")
@@ -212,15 +206,17 @@ func (s *stageRun) judgeReading() {
 			idle = append(idle, t.name())
 		}
 		gpu, cpu, o.StepsFound = gpu+t.Found.GPUEvents, cpu+t.Found.CPUEvents, max(o.StepsFound, t.Found.Steps)
+		for st, n := range t.Found.Stages {
+			o.StageMix[st] = max(o.StageMix[st], n)
+		}
 	}
 	if len(bad) > 0 {
-		o.check(CheckRead, Fail, "%s", strings.Join(bad, "; "))
+		o.fail(CheckRead, strings.Join(bad, "; "))
 	} else {
 		o.check(CheckRead, Pass, "all traces can be read")
 	}
 	switch {
-	case !slices.Contains(s.o.Activities, "GPU") && !s.o.Nsys:
-		return // nobody asked for any
+	case !slices.Contains(s.o.Activities, "GPU") && !s.o.Nsys: // nobody asked for any
 	case gpu == 0:
 		o.Empty = len(idle) > 0
 		o.check(CheckGPU, Fail, "no GPU event and %d host events in the traces", cpu)
@@ -234,71 +230,47 @@ func (s *stageRun) judgeReading() {
 // judgeSteps checks the number and the stage of the passes in the window.
 func (s *stageRun) judgeSteps() {
 	o := &s.out
-	mix := map[string]int{}
-	for _, t := range o.ranked() {
-		if t.Found != nil {
-			for st, n := range t.Found.Stages {
-				mix[st] = max(mix[st], n)
-			}
-		}
+	asked, words, sep := o.StepsAsked, "", ": "
+	for _, st := range slices.Sorted(maps.Keys(o.StageMix)) {
+		words += fmt.Sprintf("%s%d %s", sep, o.StageMix[st], st)
+		sep = ", "
 	}
-	o.StageMix = mix
-	asked, words := o.StepsAsked, o.mixText()
 	if s.o.Attach > 0 {
 		asked = 1 // as many as the traffic made
 	}
 	switch {
 	case o.StepsFound < 0:
 		o.check(CheckSteps, Unknown, "the passes in the traces could not be counted")
-		return
 	case o.StepsFound < asked:
 		o.check(CheckSteps, Fail, "%d of %d steps in the window%s", o.StepsFound, asked, words)
-		return
+	default:
+		o.check(CheckSteps, Pass, "%d steps in the window, %d asked%s", o.StepsFound, asked, words)
+		o.check(CheckStages, stageOutcome(o.Stage, asked, o.StageMix), "a %s window%s", o.Stage, words)
 	}
-	o.check(CheckSteps, Pass, "%d steps in the window, %d asked%s", o.StepsFound, asked, words)
-	o.check(CheckStages, stageOutcome(o.Stage, asked, mix), "a %s window%s", o.Stage, words)
 }
 
-// mixText is ": 1 prefill, 4 decode".
-func (s *StageResult) mixText() string {
-	var parts []string
-	for _, st := range slices.Sorted(maps.Keys(s.StageMix)) {
-		parts = append(parts, fmt.Sprintf("%d %s", s.StageMix[st], st))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, ", ")
-}
-
-// judgeCache checks that the prompts were computed and not remembered.
+// judgeCache checks that the prompts were computed and not remembered: what the passes say they computed was not
+// cached.
 func (s *stageRun) judgeCache() {
 	o := &s.out
 	if o.Stage != StagePrefill {
 		return
 	}
-	l := o.Load
-	// What the passes say they computed was not cached.
-	if computed := o.prefillTokens(); l.CachedTokens < 0 && computed > 0 && l.PromptTokens > 0 {
-		l.CachedTokens = max(l.PromptTokens-int(computed), 0)
+	cached, computed := o.Load.CachedTokens, int64(0) // the most of any rank
+	for _, t := range o.ranked() {
+		if t.Found != nil {
+			computed = max(computed, t.Found.PrefillTokens)
+		}
 	}
-	out := cacheOutcome(l.CachedTokens, l.PromptTokens)
+	if cached < 0 && computed > 0 && o.Load.PromptTokens > 0 {
+		cached = max(o.Load.PromptTokens-int(computed), 0)
+	}
+	out := cacheOutcome(cached, o.Load.PromptTokens)
 	if out == Unknown {
 		o.check(CheckCache, out, "the server does not report cached tokens; the prompts are new")
 		return
 	}
-	o.check(CheckCache, out, "%d of %d prompt tokens came from the prefix cache", l.CachedTokens, l.PromptTokens)
-}
-
-// prefillTokens is the most that a rank's prefill passes computed.
-func (s *StageResult) prefillTokens() int64 {
-	n := int64(0)
-	for _, t := range s.ranked() {
-		if t.Found != nil {
-			n = max(n, t.Found.PrefillTokens)
-		}
-	}
-	return n
+	o.check(CheckCache, out, "%d of %d prompt tokens came from the prefix cache", cached, o.Load.PromptTokens)
 }
 
 // remedy is what a second try does differently.
@@ -311,13 +283,11 @@ type remedy struct {
 // remedy says what would remove the cause of a verdict, nil where nothing would.
 func (s *StageResult) remedy() *remedy {
 	for _, c := range s.Checks {
-		if c.Outcome != Fail {
-			continue
-		}
-		switch c.Name {
-		case CheckCache:
+		switch {
+		case c.Outcome != Fail:
+		case c.Name == CheckCache:
 			return &remedy{why: c.Detail, what: "with other prompts"}
-		case CheckSteps, CheckStages:
+		case c.Name == CheckSteps, c.Name == CheckStages:
 			r := &remedy{why: c.Detail, what: "with a longer window", moreSteps: max(s.StepsAsked-s.StepsFound, 1)}
 			if r.ignoreEOS = s.Load.Tokens >= 0 && s.Load.Tokens < s.Load.MaxTokens; r.ignoreEOS {
 				r.what += ", past the end of sequence"
@@ -328,23 +298,20 @@ func (s *StageResult) remedy() *remedy {
 	return nil
 }
 
-// settle computes the verdict of the capture.
+// settle computes the verdict of the capture, the worst of its stages'.
 func (r *Result) settle(err error) {
 	r.Verdict = Valid
+	if err != nil || len(r.Stages) == 0 {
+		r.Verdict = Invalid
+	}
 	for i := range r.Stages {
 		st := &r.Stages[i]
-		if st.Verdict == "" {
-			st.Verdict = Invalid
-		}
 		switch {
-		case st.Verdict == Invalid:
-			r.Verdict = Invalid
+		case st.Verdict == "" || st.Verdict == Invalid:
+			st.Verdict, r.Verdict = Invalid, Invalid
 		case st.Verdict == Unchecked && r.Verdict == Valid:
 			r.Verdict = Unchecked
 		}
-	}
-	if err != nil || len(r.Stages) == 0 {
-		r.Verdict = Invalid
 	}
 }
 

@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
@@ -26,13 +27,17 @@ func Frameworks() []Framework {
 	return []Framework{FrameworkSGLang, FrameworkVLLM, FrameworkTensorRT, FrameworkTokenSpeed}
 }
 
-// Title is the name as its makers write it.
-func (f Framework) Title() string {
-	if k, ok := framework.ByName(framework.All(), string(f)); ok {
-		return k.Name
+// known is what the registry says of the framework.
+func (f Framework) known() framework.Framework {
+	k, ok := framework.ByName(framework.All(), string(f))
+	if !ok {
+		k.Name = string(f)
 	}
-	return string(f)
+	return k
 }
+
+// Title is the name as its makers write it.
+func (f Framework) Title() string { return f.known().Name }
 
 // ParseFramework reads a name as people write it: "trtllm", "tllm" and "trt-llm" are TensorRT-LLM, "ts" is
 // TokenSpeed; "" and "auto" are [FrameworkAuto].
@@ -56,18 +61,9 @@ func (f *Framework) UnmarshalText(text []byte) (err error) {
 
 // frameworkOf is the framework of a registry entry, FrameworkAuto for one that cannot be profiled.
 func frameworkOf(k framework.Framework) Framework {
-	for _, f := range Frameworks() {
-		if f.Title() == k.Name {
-			return f
-		}
-	}
-	return FrameworkAuto
-}
-
-// pathHint finds a framework's name in the parts of an output path, the last part first.
-func pathHint(path string) Framework {
-	if k, ok := framework.InPath(framework.All(), path); ok {
-		return frameworkOf(k)
+	all := Frameworks()
+	if i := slices.IndexFunc(all, func(f Framework) bool { return f.Title() == k.Name }); i >= 0 {
+		return all[i]
 	}
 	return FrameworkAuto
 }
@@ -95,15 +91,10 @@ func (w *Workload) UnmarshalText(text []byte) error {
 
 // stages are captured in this order.
 func (w Workload) stages() []Stage {
-	switch w {
-	case WorkloadPrefill:
-		return []Stage{StagePrefill}
-	case WorkloadDecode:
-		return []Stage{StageDecode}
-	case WorkloadLegacy:
-		return []Stage{StageLegacy}
+	if w == WorkloadBoth {
+		return []Stage{StagePrefill, StageDecode}
 	}
-	return []Stage{StagePrefill, StageDecode}
+	return []Stage{Stage(w)}
 }
 
 // Stage names what a window holds. Prefill and decode are also names of folders; legacy has none of its own.
@@ -116,12 +107,7 @@ const (
 	StageLegacy  Stage = "legacy"
 )
 
-// UnmarshalText refuses unknown words.
-func (s *Stage) UnmarshalText(text []byte) error {
-	return vocabulary.Set(s, "stage", text, StagePrefill, StageDecode, StageLegacy)
-}
-
-// Verdict says whether a capture holds what was asked for.
+// Verdict says whether a capture holds what was asked for; "" is of a stage that was cut off.
 type Verdict string
 
 // The verdicts.
@@ -130,14 +116,6 @@ const (
 	Invalid   Verdict = "INVALID"   // a check failed
 	Unchecked Verdict = "UNCHECKED" // nothing failed, and a deciding check is unknown or nobody looked
 )
-
-// UnmarshalText refuses unknown words; "" is of a stage that was cut off.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		return nil
-	}
-	return vocabulary.Set(v, "verdict", text, Valid, Unchecked, Invalid)
-}
 
 // Outcome is the result of one check.
 type Outcome string
@@ -148,11 +126,6 @@ const (
 	Fail    Outcome = "fail"
 	Unknown Outcome = "unknown"
 )
-
-// UnmarshalText refuses unknown words.
-func (o *Outcome) UnmarshalText(text []byte) error {
-	return vocabulary.Set(o, "outcome", text, Pass, Fail, Unknown)
-}
 
 // CheckName names a check.
 type CheckName string
@@ -169,12 +142,6 @@ const (
 	CheckCache  CheckName = "cache"  // prompts were computed, not remembered
 )
 
-// UnmarshalText refuses unknown words.
-func (c *CheckName) UnmarshalText(text []byte) error {
-	return vocabulary.Set(c, "check", text, CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps,
-		CheckStages, CheckCache)
-}
-
 // decides reports whether an unknown outcome keeps a capture from being VALID. Prompts are new by construction,
 // so an unknown cache count does not.
 func (c CheckName) decides() bool { return c != CheckCache }
@@ -189,15 +156,13 @@ const (
 	RoleDecode  Role = "decode"  // the decode half
 )
 
-// UnmarshalText reads a role as servers and routers write it: "null", "regular" and "plain" do both stages.
+// UnmarshalText reads a role as servers and routers write it. Any other word, such as "null", "regular" and "plain",
+// is of an engine that does both stages.
 func (r *Role) UnmarshalText(text []byte) error {
-	switch w := strings.ToLower(string(text)); w {
-	case "null", "none", "regular", "plain":
+	if *r = Role(bytes.ToLower(text)); *r != RolePrefill && *r != RoleDecode {
 		*r = RoleAll
-		return nil
-	default:
-		return vocabulary.Set(r, "role", []byte(w), RoleAll, RolePrefill, RoleDecode)
 	}
+	return nil
 }
 
 // runs reports whether an engine of the role runs the passes of a stage.

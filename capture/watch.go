@@ -20,17 +20,12 @@ import (
 // is new and it is not one of the remembered ones renamed; where the server writes to a fixed name, also when the
 // remembered file has been replaced.
 type watch struct {
-	f        *folder
-	dir      string   // below f, "." for f itself
-	skip     []string // folders below dir that are not looked into
-	rewrites bool
-	nsys     bool     // reports of Nsight Systems are waited for, not traces
-	others   []string // new files that a profiler of another kind has left
-	poll     Timeouts
-	before   map[string]seenFile
-	taken    time.Time // when before was
-	files    map[string]*watched
-	last     time.Time // last change of anything
+	*stageRun
+	others []string // new files that a profiler of another kind has left
+	before map[string]seenFile
+	taken  time.Time // when before was
+	files  map[string]*watched
+	last   time.Time // last change of anything
 }
 
 // seenFile is what is remembered of a file that was there before.
@@ -48,7 +43,7 @@ func (m seenFile) same(info fs.FileInfo) bool {
 
 // watched is one new file.
 type watched struct {
-	info    fs.FileInfo
+	seenFile
 	since   time.Time // when it last changed
 	partial bool
 	// reason says why it is not accepted, "" once it is.
@@ -61,19 +56,34 @@ type watched struct {
 	foreign bool
 }
 
-func newWatch(f *folder, dir string, skip []string, rewrites bool, poll Timeouts) (*watch, error) {
-	w := &watch{f: f, dir: dir, skip: skip, rewrites: rewrites, poll: poll, files: map[string]*watched{}}
-	list, err := f.look(dir, skip)
-	w.before, w.taken = make(map[string]seenFile, len(list)), time.Now()
+// done reports whether the file is accepted.
+func (s *watched) done() bool { return s.checked && s.reason == "" && !s.foreign }
+
+// remember makes a watch of the files that are there.
+func (s *stageRun) remember() error {
+	s.w = &watch{stageRun: s, files: map[string]*watched{}, before: map[string]seenFile{}}
+	list, err := s.f.look(s.From, s.skip())
+	s.w.taken = time.Now()
 	for name, info := range list {
-		w.before[name] = seenFile{info.Size(), info.ModTime(), info}
+		s.w.before[name] = seenFile{info.Size(), info.ModTime(), info}
 	}
-	return w, err
+	return err
 }
 
-// wants reports whether a file could be what is waited for.
+// skip are the folders of the stages, which are not looked into where all
+// traces land in one; a server may be set to write into this stage's.
+func (s *stageRun) skip() []string {
+	if s.From == s.Dir {
+		return nil
+	}
+	return slices.DeleteFunc([]string{string(StagePrefill), string(StageDecode)}, func(d string) bool {
+		return d == s.Dir && s.con().Rewrites
+	})
+}
+
+// wants reports whether a file could be what is waited for: a trace, or a report of Nsight Systems.
 func (w *watch) wants(name string) bool {
-	if w.nsys {
+	if w.o.Nsys {
 		return kindOf(name) == KindCUDA
 	}
 	return isTrace(name)
@@ -93,35 +103,23 @@ func (w *watch) earlier() int {
 // ours reports whether a file is of this run.
 func (w *watch) ours(name string, info fs.FileInfo) bool {
 	if old, ok := w.before[name]; ok {
-		return w.rewrites && w.replaced(old, info)
+		// Written anew. A file that an earlier run is still writing was written to right before the profiler was armed.
+		return w.con().Rewrites && !old.same(info) && (old.info != nil && !os.SameFile(old.info, info) ||
+			w.taken.Sub(old.ModTime) >= w.o.Timeouts.Stable)
 	}
 	// An earlier run's .tmp that is renamed now, or an old trace moved.
 	for oldName, old := range w.before {
-		if old.info == nil {
-			if old.same(info) && path.Base(oldName) == path.Base(name) {
-				return false
-			}
-			continue
-		}
-		if os.SameFile(old.info, info) && (isPartial(oldName) || old.same(info)) {
+		if old.info == nil && old.same(info) && path.Base(oldName) == path.Base(name) ||
+			old.info != nil && os.SameFile(old.info, info) && (isPartial(oldName) || old.same(info)) {
 			return false
 		}
 	}
 	return true
 }
 
-// replaced reports a file that was written anew. A file that an earlier run is
-// still writing was written to right before the profiler was armed.
-func (w *watch) replaced(old seenFile, now fs.FileInfo) bool {
-	if old.same(now) {
-		return false
-	}
-	return (old.info != nil && !os.SameFile(old.info, now)) || w.taken.Sub(old.ModTime) >= w.poll.Stable
-}
-
 // update takes a look and checks the files that have settled.
-func (w *watch) update(ctx context.Context, checking func(name string, bytes int64)) error {
-	list, err := w.f.look(w.dir, w.skip)
+func (w *watch) update(ctx context.Context, begin time.Time) error {
+	list, err := w.f.look(w.From, w.skip())
 	if err != nil {
 		return err
 	}
@@ -137,23 +135,20 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 		if _, old := w.before[name]; !old && !w.wants(name) && kindOf(name) != "" && !slices.Contains(w.others, name) {
 			w.others = append(w.others, name)
 		}
-		if (!partial && !w.wants(name)) || !w.ours(name, info) {
+		if !partial && !w.wants(name) || !w.ours(name, info) {
 			continue
 		}
 		s := w.files[name]
-		if s == nil || s.info.Size() != info.Size() || !s.info.ModTime().Equal(info.ModTime()) {
-			w.files[name] = &watched{info: info, since: now, partial: partial, reason: "still being written"}
-			w.last = now
-			continue
-		}
 		switch {
-		case s.checked || now.Sub(s.since) < w.poll.Stable:
+		case s == nil || !s.same(info):
+			w.files[name] = &watched{seenFile: seenFile{info.Size(), info.ModTime(), info}, since: now, partial: partial,
+				reason: "still being written"}
+			w.last = now
+		case s.checked || now.Sub(s.since) < w.o.Timeouts.Stable:
 		case partial:
 			s.reason = "not yet renamed"
 		default:
-			if checking != nil {
-				checking(name, info.Size())
-			}
+			w.say("traces", begin, fmt.Sprintf("checking %s (%d bytes)", name, s.Bytes))
 			if err := w.check(ctx, name, s); err != nil {
 				return err
 			}
@@ -162,102 +157,97 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 	return nil
 }
 
-// check reads one file to its end.
+// check reads one file to its end. A report of Nsight Systems has none that could be looked for; its size has settled.
 func (w *watch) check(ctx context.Context, name string, s *watched) error {
-	file, err := w.f.root.Open(filepath.Join(filepath.FromSlash(w.dir), filepath.FromSlash(name)))
-	if errors.Is(err, fs.ErrNotExist) {
+	file, err := w.f.root.Open(path.Join(w.From, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		s.reason = "vanished"
 		return nil
-	}
-	if err != nil {
-		// Another user's file, not readable yet or ever.
+	case err != nil: // another user's file, not readable yet or ever
 		s.reason = "cannot be read: " + err.Error()
 		return nil
 	}
 	defer file.Close()
-	if !w.nsys { // a report has no end that could be looked for; its size has settled
+	if !w.o.Nsys {
 		err = checkWhole(ctx, file)
 	}
-	switch {
-	case err == nil:
-		s.reason = ""
-	case ctx.Err() != nil:
-		return ctx.Err()
-	default:
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if s.checked, s.reason = true, ""; err != nil {
 		s.reason = err.Error()
 	}
-	s.checked = true
 	return nil
 }
 
 // complete are the accepted names, sorted.
-func (w *watch) complete() []string {
-	var names []string
-	for name, s := range w.files {
-		if s.checked && s.reason == "" && !s.foreign {
+func (w *watch) complete() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		if w.files[name].done() {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
 	return names
 }
 
 // pending are the others, sorted, each with what is wrong with it, and whether one of them is more than a leftover .tmp.
 func (w *watch) pending() (list []string, late bool) {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		if s := w.files[name]; !s.foreign && (!s.checked || s.reason != "") {
-			list = append(list, fmt.Sprintf("%s (%d bytes): %s", name, s.info.Size(), s.reason))
+		if s := w.files[name]; !s.foreign && !s.done() {
+			list = append(list, fmt.Sprintf("%s (%d bytes): %s", name, s.Bytes, s.reason))
 			late = late || !s.partial
 		}
 	}
 	return list, late
 }
 
-// patience says how long await waits.
-type patience struct {
-	// until is when it ends in any case.
-	until time.Time
-	// quiet, when positive, ends it once nothing has changed for so long.
-	quiet time.Duration
+// shortfall is what of a set of traces did not come in time.
+type shortfall struct {
+	waited  time.Duration
+	missing []string // ranks without any file
+	pending []string // new files that stayed incomplete, each with what is wrong with it
 }
 
-// await looks until everything wanted is complete. It returns the names of the traces, relative to the folder watched.
-// On a timeout the error is an *IncompleteError with what this package can see; the caller adds what it knows.
-func (w *watch) await(ctx context.Context, want []wanted, merged bool, p patience, say func(string)) ([]string, error) {
+// wait looks until everything wanted is complete. It gives up at a time, and, where quiet is positive, once nothing
+// has changed for so long. It returns the names of the traces, relative to the folder watched.
+func (w *watch) wait(ctx context.Context, want []wanted, until time.Time, quiet time.Duration) ([]string, *shortfall,
+	error) {
 	begin := time.Now()
 	w.last = begin
-	tick := time.NewTicker(w.poll.Poll)
+	tick := time.NewTicker(w.o.Timeouts.Poll)
 	defer tick.Stop()
 	for {
-		err := w.update(ctx, func(name string, bytes int64) {
-			say(fmt.Sprintf("checking %s (%d bytes)", name, bytes))
-		})
-		if err != nil {
-			return nil, err
+		if err := w.update(ctx, begin); err != nil {
+			return nil, nil, err
 		}
 		done := w.complete()
 		pending, late := w.pending()
 		lack := missingRanks(done, want)
-		if merged && !slices.ContainsFunc(done, isMerged) {
+		if w.o.MergeProfiles && !slices.ContainsFunc(done, isMerged) {
 			lack = append(lack, "the merged trace")
 		}
 		switch {
 		case len(done) == 0 || len(lack) > 0:
-		case len(want) > 0 && !late:
-			return done, nil
-		case len(pending) == 0 && time.Since(w.last) >= w.poll.Settle:
-			return done, nil
+		case len(want) > 0 && !late, len(pending) == 0 && time.Since(w.last) >= w.o.Timeouts.Settle:
+			return done, nil, nil
 		}
-		if !time.Now().Before(p.until) || p.quiet > 0 && time.Since(w.last) >= p.quiet {
-			return done, &incompleteError{
-				Dir: w.f.abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
-				Missing: lack, Incomplete: pending, Earlier: w.earlier(),
-			}
+		if !time.Now().Before(until) || quiet > 0 && time.Since(w.last) >= quiet {
+			return done, &shortfall{time.Since(begin), lack, pending}, nil
 		}
-		say(waiting(done, pending, want, lack))
+		what := fmt.Sprintf("%d complete", len(done))
+		if len(want) > 0 {
+			what = fmt.Sprintf("%d of %d complete", len(done), len(want))
+		}
+		if len(pending) > 0 {
+			what += ", " + firstOf(pending)
+		} else if len(lack) > 0 {
+			what += ", waiting for " + firstOf(lack)
+		}
+		w.say("traces", begin, what)
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		case <-tick.C:
 		}
 	}
@@ -265,53 +255,52 @@ func (w *watch) await(ctx context.Context, want []wanted, merged bool, p patienc
 
 // await waits for the traces of the window and reads them. What is of another run is left out and waited past, and
 // where the traces say that there are more ranks than were known of, those are waited for too.
-func (s *stageRun) await(ctx context.Context) ([]string, error) {
-	begin := time.Now()
-	say := func(msg string) { s.say("traces", begin, msg) }
-	expect, from := s.o.ExpectRanks, "as asked"
-	want := wantRanks(nil, expect, s.ByStage)
-	if expect == 0 && len(s.Expected) > 0 {
-		want, from = s.Expected, "as the server says"
+func (s *stageRun) await(ctx context.Context) ([]string, *shortfall, error) {
+	want, from := s.Expected, "as the server says"
+	if n := s.o.ExpectRanks; n > 0 {
+		want, from = wantRanks(firstRanks(axisGlobal, n), s.ByStage), "as asked"
 	}
 	if s.o.Nsys {
 		want = nil // one report for each nsys, however many processes it records
 	}
-	p := patience{until: begin.Add(s.o.Timeouts.Traces)}
+	until, quiet := time.Now().Add(s.o.Timeouts.Traces), time.Duration(0)
 	switch {
 	case errors.Is(s.stopErr, ErrDied): // what it had written is there
-		p.until = begin.Add(2 * (s.o.Timeouts.Stable + s.o.Timeouts.Settle + s.o.Timeouts.Poll))
+		until = time.Now().Add(2 * (s.o.Timeouts.Stable + s.o.Timeouts.Settle + s.o.Timeouts.Poll))
 	case s.stopErr != nil && !timedOut(s.stopErr), s.stopErr == nil && s.con().Flushed:
-		p.quiet = s.o.Timeouts.Quiet
+		quiet = s.o.Timeouts.Quiet
 	}
 	for {
 		if s.out.Expected = len(want); len(want) > 0 {
 			s.out.ExpectedFrom = from
 		}
-		names, err := s.w.await(ctx, want, s.o.MergeProfiles, p, say)
+		names, short, err := s.w.wait(ctx, want, until, quiet)
 		if ctx.Err() == nil {
 			s.read(ctx, names)
 		}
 		if ctx.Err() != nil {
-			return names, context.Cause(ctx)
+			return names, nil, context.Cause(ctx)
 		}
-		if err != nil {
-			return names, err
+		if err != nil || short != nil {
+			return names, short, err
 		}
 		if s.leaveOut(names) {
 			continue
 		}
 		// Where neither the user nor the server says, the traces may.
-		if n := s.worldSize(names) * max(len(s.wins), 1); len(want) == 0 && n > 0 && !s.ByStage && !s.o.Nsys {
-			if want, from = wantRanks(nil, n, false), "world_size of the traces"; len(missingRanks(names, want)) > 0 {
-				continue
-			}
-			s.out.Expected, s.out.ExpectedFrom = len(want), from
+		n := s.worldSize(names) * max(len(s.wins), 1)
+		if len(want) > 0 || n == 0 || s.ByStage || s.o.Nsys {
+			return names, nil, nil
 		}
-		return names, nil
+		want, from = wantRanks(firstRanks(axisGlobal, n), false), "world_size of the traces"
+		if len(missingRanks(names, want)) == 0 {
+			s.out.Expected, s.out.ExpectedFrom = len(want), from
+			return names, nil, nil
+		}
 	}
 }
 
-// read has each new trace inspected, a report of Nsight Systems after it was exported.
+// read has each new trace inspected.
 func (s *stageRun) read(ctx context.Context, names []string) {
 	for _, n := range names {
 		f := s.w.files[n]
@@ -320,19 +309,11 @@ func (s *stageRun) read(ctx context.Context, names []string) {
 		}
 		at := s.f.abs(path.Join(s.From, n))
 		s.say("check", time.Now(), "reading "+path.Base(n))
-		var err error
-		if s.o.Nsys && s.o.Export != nil {
-			at, err = s.o.Export(ctx, at)
-		}
-		var found Found
-		if err == nil {
-			found, err = s.o.Inspect(ctx, at)
-		}
+		found, err := s.o.Inspect(ctx, at)
 		if ctx.Err() != nil {
 			return
 		}
-		f.looked = true
-		if err != nil {
+		if f.looked = true; err != nil {
 			s.warn(fmt.Sprintf("%s cannot be read: %v", at, err))
 			continue
 		}
@@ -355,7 +336,7 @@ func (s *stageRun) leaveOut(names []string) bool {
 		ahead, known = s.wins[0].t.c.ahead()
 	}
 	anyOurs := slices.ContainsFunc(names, s.ourID)
-	any := false
+	left := len(s.out.Rejected)
 	for _, n := range names {
 		f := s.w.files[n]
 		end, what := started(n), "was begun"
@@ -367,19 +348,19 @@ func (s *stageRun) leaveOut(names []string) bool {
 			continue
 		case anyOurs && !isFrontend(n) && !isMerged(n):
 			what = "has not the name that this run gave to its traces; it " + what
-		case !foreign(end, s.Opened, ahead) || !known && !s.twin(n, names):
+		case !foreign(end, s.Opened, ahead) || !known && !twin(n, names):
 			continue
 		}
-		f.foreign, any = true, true
+		f.foreign = true
 		s.out.Rejected = append(s.out.Rejected, path.Join(s.From, n))
 		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what,
 			s.Opened.Sub(end).Round(time.Second)))
 	}
-	return any
+	return len(s.out.Rejected) > left
 }
 
 // twin reports whether another file is of the same rank.
-func (s *stageRun) twin(name string, names []string) bool {
+func twin(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		return n != name && parseRank(n) == parseRank(name) && halfOf(n) == halfOf(name)
 	})
@@ -402,17 +383,74 @@ func (s *stageRun) worldSize(names []string) int {
 // maxWorld is more ranks than any deployment has.
 const maxWorld = 4096
 
-// waiting is the progress line.
-func waiting(done, pending []string, want []wanted, lack []string) string {
-	s := fmt.Sprintf("%d complete", len(done))
-	if len(want) > 0 {
-		s = fmt.Sprintf("%d of %d complete", len(done), len(want))
+// incomplete is the error of a set that lacks traces, with what the run knows of the cause.
+func (s *stageRun) incomplete(names []string, short *shortfall) error {
+	stage, waited, from := "", short.waited.Round(time.Millisecond), s.f.abs(s.From)
+	if s.out.Stage != StageLegacy {
+		stage = string(s.out.Stage) + " "
 	}
-	if len(pending) > 0 {
-		return s + ", " + firstOf(pending)
+	text := fmt.Sprintf("capture: no %strace from %s in %s after %v", stage, s.res.Server, from, waited)
+	if len(names) > 0 || len(short.pending) > 0 {
+		text = fmt.Sprintf("capture: incomplete %straces from %s in %s after %v: %d complete", stage, s.res.Server, from,
+			waited, len(names))
+		if s.out.Expected > 0 {
+			text += fmt.Sprintf(" of %d expected", s.out.Expected)
+		}
 	}
-	if len(lack) > 0 {
-		s += ", waiting for " + firstOf(lack)
+	is := []error{ErrIncomplete}
+	hint := func(format string, args ...any) { text += "; " + fmt.Sprintf(format, args...) }
+	if len(short.missing) > 0 {
+		hint("missing: %s", firstOf(short.missing))
 	}
-	return s
+	if len(short.pending) > 0 {
+		hint("%s", firstOf(short.pending))
+	}
+	if n := s.w.earlier(); n > 0 {
+		hint("%d earlier traces in the folder were left out", n)
+	}
+	con, nodes := s.con(), s.res.Info.Nodes
+	switch {
+	case len(s.w.others) > 0 && len(names) == 0:
+		is = append(is, ErrWrongKind)
+		hint("the profiler wrote %s, which is of kind %s: %s", s.w.others[0], kindOf(s.w.others[0]),
+			kindAdvice(s.o.Nsys))
+	case nodes > 1 && (len(short.missing) > 0 || len(names) < s.out.Expected):
+		is = append(is, ErrOtherHost)
+		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between them, or copy their files here and run capture collect", nodes)
+	case len(names) > 0 || len(short.pending) > 0:
+	case s.o.Nsys:
+		hint("nsys writes its report when the range ends, with --capture-range-end=repeat when the server ends; capture collect --output-dir %s takes it then", s.f.path)
+	case con.OwnDir && len(s.wins) > 0:
+		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
+	default:
+		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s",
+			s.f.path, con.howToLaunch())
+		if s.stopErr == nil && slices.Contains(con.Kinds, KindProton) && s.res.Info.Kind == "" {
+			hint("a profiler of kind cuda or proton answers as well and leaves no trace: %s", kindAdvice(false))
+		}
+	}
+	if len(names) == 0 && (s.w.earlier() > 0 || len(s.res.Stages) > 0) {
+		hint("an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")
+	}
+	for _, line := range s.out.Warnings {
+		hint("%s", line)
+	}
+	for _, w := range s.wins {
+		if w.aside != "" {
+			hint("%s", w.aside)
+		}
+	}
+	return told{text, is}
+}
+
+// serverDir is the stage's folder as the server of t sees it. Engines that share one get a folder each below it.
+func (s *stageRun) serverDir(t *target) string {
+	base, below := s.o.ServerOutputDir, path.Join(s.Dir, t.dir)
+	switch {
+	case below == ".":
+		return base
+	case filepath.IsAbs(base): // else the server's path need not be one of this machine's kind
+		return filepath.Join(base, below)
+	}
+	return path.Join(base, below)
 }

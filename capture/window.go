@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ const (
 	StateStopped  State = "stopped"  // the stop request was answered as carried out
 )
 
-// UnmarshalText refuses unknown words.
+// UnmarshalText refuses unknown words: a profiler may be on.
 func (s *State) UnmarshalText(text []byte) error {
 	return vocabulary.Set(s, "state", text, StateOff, StateArmed, StateStopping, StateStopped)
 }
@@ -37,14 +36,14 @@ const stopTries = 3
 // request. No server is asked to start twice or, unless it is known to take that, to stop twice.
 type window struct {
 	t     *target
-	o     *Options
+	limit *Timeouts
 	state State
 	// save notes each state before the request that leads to it is sent; what it fails at ends the window before it
 	// opens.
 	save func() error
-	// warn receives answers to a stop request that may be harmless, aside those that usually are.
-	warn  func(string)
-	aside string
+	// warnings are answers to a stop request that may be harmless, aside one that usually is.
+	warnings []string
+	aside    string
 	// started is the start request: a cancelled run may not have waited for its answer.
 	started *sent
 	// detached is set when a cancelled run left the server to finish a stop.
@@ -62,27 +61,12 @@ func (w *window) set(s State) error {
 	return w.save()
 }
 
-// start sends the start request. A body that is refused for a field, before anything is done, is sent again with the
-// fields that all releases know, and at last without any where the server has a folder of its own.
-func (w *window) start(ctx context.Context, ses session) error {
-	t := w.t
-	body := t.body(w.o, ses)
-	err := t.c.control(ctx, t.con.Start, body, w.o.Timeouts.Start)
-	if status(err) == http.StatusUnprocessableEntity && len(t.con.Listed) > 0 {
-		least := *t.con
-		least.Listed = nil
-		if fewer := (&target{con: &least}).body(w.o, ses); string(fewer) != string(body) {
-			err = t.c.control(ctx, t.con.Start, fewer, w.o.Timeouts.Start)
-		}
-	}
-	if status(err) == http.StatusUnprocessableEntity && !t.con.OwnDir {
-		err = t.c.control(ctx, t.con.Start, []byte("{}"), w.o.Timeouts.Start)
-	}
-	return err
-}
+// in reports whether the window is in one of the states.
+func (w *window) in(states ...State) bool { return slices.Contains(states, w.state) }
 
-// open arms the profiler. Where err is not nil the profiler may be on all the same: shut is always to be called.
-func (w *window) open(ctx context.Context, ses session) error {
+// open arms the profiler by a start request. Where err is not nil the profiler may be on all the same: shut is always
+// to be called.
+func (w *window) open(ctx context.Context, start func(context.Context, *target) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -90,8 +74,8 @@ func (w *window) open(ctx context.Context, ses session) error {
 		w.state = StateOff // nothing was sent
 		return err
 	}
-	w.started = send(ctx, func(ctx context.Context) error { return w.start(ctx, ses) })
-	answered, err := w.started.wait(ctx, w.o.Timeouts.Detach)
+	w.started = send(ctx, func(ctx context.Context) error { return start(ctx, w.t) })
+	answered, err := w.started.wait(ctx, w.limit.Detach)
 	if !answered {
 		return err
 	}
@@ -111,11 +95,6 @@ func send(ctx context.Context, request func(context.Context) error) *sent {
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(s.done)
-		defer func() {
-			if p := recover(); p != nil { // a caller's transport
-				s.err = fmt.Errorf("panic: %v", p)
-			}
-		}()
 		s.err = request(ctx)
 	}()
 	return s
@@ -149,31 +128,31 @@ func (w *window) judgeStart(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := status(err)
-	off := func() { _ = w.set(StateOff) } // the note is removed later all the same
+	code, off, kind, hint := status(err), true, ErrRefused, w.t.con.howToLaunch()
 	switch {
-	case alreadyRunning(err):
-		off() // somebody else's window: closing it is not ours to do
-		return mark(withHint(err, "another capture is running, or one was left open: capture stop --url "+w.t.c.base+
-			" closes it"), ErrRefused)
+	case code == http.StatusConflict, says(err, "already in progress", "already running"):
+		// Somebody else's window: closing it is not ours to do.
+		hint = "another capture is running, or one was left open: capture stop --url " + w.t.c.base + " closes it"
 	case neverSent(err):
-		off()
-		return withHint(err, w.t.con.howToLaunch())
+		kind = nil
 	case errors.Is(err, errNotDone):
-		off()
-		err = mark(err, ErrRefused)
 	case code == http.StatusRequestTimeout, code == 499:
-		// A proxy's words; the server may have got the request.
+		off, kind = false, nil // a proxy's words; the server may have got the request
 	case noRoute(err):
-		off()
-		err = mark(err, ErrNoRoute)
+		kind = ErrNoRoute
 	case code/100 == 3, code/100 == 4:
-		off()
-		err = mark(err, ErrRefused)
 	case code == http.StatusInternalServerError, errors.Is(err, errPartial):
-		err = mark(err, ErrRefused)
+		off = false
+	default:
+		off, kind = false, nil
 	}
-	return withHint(err, w.t.con.howToLaunch())
+	if off {
+		_ = w.set(StateOff) // the note is removed later all the same
+	}
+	if err = withHint(err, hint); kind != nil {
+		err = marked{err, kind}
+	}
+	return err
 }
 
 // shut sends the stop request if the profiler may be on and none was sent. A server that may have stopped by itself is
@@ -189,7 +168,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 	for try := range stopTries {
 		if try > 0 {
 			select {
-			case <-time.After(w.o.Timeouts.Poll):
+			case <-time.After(w.limit.Poll):
 			case <-ctx.Done():
 			}
 		}
@@ -203,42 +182,38 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 			_ = w.set(StateArmed)
 		}
 	}
-	if err != nil && status(err) == 0 && !w.detached && lostOnTheWay(err) && !gone(err) {
+	if w.detached {
+		return err
+	}
+	if unreachable(err) && lostOnTheWay(err) && !gone(err) {
 		// The connection broke. Ask whether the server is gone, too.
 		if _, qerr := w.t.c.get(context.WithoutCancel(ctx), "/health"); gone(qerr) {
 			err = qerr
 		}
 	}
 	switch {
-	case err == nil, notInProgress(err):
-		_ = w.set(StateStopped)
-		return nil
-	case w.detached:
-		return err
+	case err == nil, says(err, "not in progress", "not running", "not started"): // it had closed by itself
 	case gone(err):
 		_ = w.set(StateOff)
-		return mark(fmt.Errorf("capture: %s went away while it was profiled, and its profiler with it: %w", w.t.c.base,
-			err), ErrDied)
+		return marked{fmt.Errorf("capture: %s went away while it was profiled, and its profiler with it: %w", w.t.c.base,
+			err), ErrDied}
 	case w.t.con.SelfStop && status(err) == http.StatusInternalServerError:
 		// What SGLang answers after it has stopped by itself, its words lost. Of interest only if no traces come.
-		_ = w.set(StateStopped)
 		w.aside = "the stop request was answered: " + err.Error()
-		return nil
 	case errors.Is(err, errPartial):
 		// Some or all workers were not profiling: the traces show which.
-		_ = w.set(StateStopped)
-		w.warn("stop: " + err.Error())
-		return nil
+		w.warnings = append(w.warnings, "stop: "+err.Error())
+	default:
+		return withHint(err, "see the server's log")
 	}
-	return withHint(err, "see the server's log")
+	_ = w.set(StateStopped)
+	return nil
 }
 
 // sendStop sends one stop request. One that is not waited for to its end has been sent: the server goes on writing.
 func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
-	stop := send(ctx, func(ctx context.Context) error {
-		return w.t.c.control(ctx, cmp.Or(w.t.con.Stop, stopPath), nil, timeout)
-	})
-	answered, err := stop.wait(ctx, w.o.Timeouts.Detach)
+	stop := send(ctx, func(ctx context.Context) error { return w.t.c.control(ctx, stopPath, nil, timeout) })
+	answered, err := stop.wait(ctx, w.limit.Detach)
 	stop.end()
 	w.detached = !answered
 	return err
@@ -247,14 +222,9 @@ func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 // windows are those of one stage, one for each engine that runs it.
 type windows []*window
 
-// open arms one engine after the other.
-func (ws windows) open(ctx context.Context, ses func(*target) session) error {
-	for _, w := range ws {
-		if err := w.open(ctx, ses(w.t)); err != nil {
-			return err
-		}
-	}
-	return nil
+// in reports whether any window is in one of the states.
+func (ws windows) in(states ...State) bool {
+	return slices.ContainsFunc(ws, func(w *window) bool { return w.in(states...) })
 }
 
 // shut stops all engines at once: each may take minutes to write.
@@ -271,22 +241,17 @@ func (ws windows) shut(ctx context.Context, timeout time.Duration) error {
 // cleanup closes the windows after an error, also after a panic and a cancelled context, and ends what is under way.
 // It returns err with what that adds. Nothing of the caller's runs before it: what is to be cleaned up after may be a
 // callback's panic.
-func (ws windows) cleanup(ctx context.Context, err error, dir string) error {
-	var timeout time.Duration
-	armed := false
-	for _, w := range ws {
-		armed, timeout = armed || w.state == StateArmed, w.o.Timeouts.Cleanup
-	}
-	if armed {
-		serr := ws.shut(context.WithoutCancel(ctx), timeout)
+func (ws windows) cleanup(ctx context.Context, err error, f *folder) error {
+	if ws.in(StateArmed) {
+		serr := ws.shut(context.WithoutCancel(ctx), ws[0].limit.Cleanup)
 		switch {
 		case serr == nil:
 		case errors.Is(serr, ErrDied) && !ws.in(StateArmed, StateStopping):
 			err = join(err, serr)
 		case timedOut(serr):
-			err = join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect --output-dir %s takes them when they are there", ErrStillRunning, serr, dir))
+			err = join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect --output-dir %s takes them when they are there", ErrStillRunning, serr, f.path))
 		default:
-			err = join(err, fmt.Errorf("%w: %w; capture stop --output-dir %s tries again", ErrStillRunning, serr, dir))
+			err = join(err, fmt.Errorf("%w: %w; capture stop --output-dir %s tries again", ErrStillRunning, serr, f.path))
 		}
 	}
 	for _, w := range ws {
@@ -295,14 +260,4 @@ func (ws windows) cleanup(ctx context.Context, err error, dir string) error {
 		}
 	}
 	return err
-}
-
-// in reports whether any window is in one of the states.
-func (ws windows) in(states ...State) bool {
-	return slices.ContainsFunc(ws, func(w *window) bool { return slices.Contains(states, w.state) })
-}
-
-// detached reports that a cancelled run left a server to finish a stop.
-func (ws windows) detached() bool {
-	return slices.ContainsFunc(ws, func(w *window) bool { return w.detached })
 }

@@ -17,38 +17,28 @@ type stagePlan struct {
 	// steps is the number of passes asked for.
 	steps int
 	// inputLen is the prompt's length in words, 0 for the probe prompt.
-	inputLen, outputLen int
-	ignoreEOS           bool
+	inputLen int
 }
 
-// counter numbers the prompts of a run: warm-up and capture, stage after stage, no number twice.
-type counter struct{ next int }
+// passes are what the requests make of the steps: in a decode, the prompt is one more.
+func (p *stagePlan) passes() int {
+	if p.stage == StageDecode {
+		return p.steps + 1
+	}
+	return p.steps
+}
 
 // freshIndex is a number for the first prompt of a run that no other run has
 // in all likelihood, and whose digits differ from the first one on.
 func freshIndex() int { return 100_000 + rand.IntN(999_000_000) }
-
-// request makes one request of words words.
-func (c *counter) request(words, tokens int) request {
-	i := c.next
-	c.next++
-	return request{prompt: syntheticPrompt(i, words), maxTokens: tokens, seed: i}
-}
 
 // syntheticPrompt is words words, "profile" all of them but the first, which is profile_probe_<i>: a prefix cache
 // compares from the front, and a prompt it knows would leave no prefill to profile. A long number is several tokens;
 // for each digit past the second a word less follows, so that the prompt does not outgrow a chunk that its length was
 // chosen for.
 func syntheticPrompt(i, words int) string {
-	var b strings.Builder
-	b.Grow(32 + 8*words)
-	b.WriteString("profile_probe_")
 	digits := strconv.Itoa(i)
-	b.WriteString(digits)
-	for range words - 1 - max(len(digits)-2, 0) {
-		b.WriteString(" profile")
-	}
-	return b.String()
+	return "profile_probe_" + digits + strings.Repeat(" profile", max(words-1-max(len(digits)-2, 0), 0))
 }
 
 // plan lays out a stage of steps passes:
@@ -60,51 +50,46 @@ func syntheticPrompt(i, words int) string {
 //	legacy   one probe request of WarmupSteps tokens, ProbeRequests of them
 //
 // Where the server does not close the window by itself (selfStop false), a request generates as many tokens as the
-// window needs and no more: one by the pass over the prompt, one by each step.
-func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
-	p := stagePlan{stage: stage, steps: steps, ignoreEOS: ignoreEOS || o.IgnoreEOS}
-	switch {
-	case o.Attach > 0:
+// window needs and no more: one by the pass over the prompt, one by each step. No number of a prompt occurs twice in a
+// run.
+func (r *run) plan(stage Stage, steps int, ignoreEOS, selfStop bool) stagePlan {
+	o, p := &r.o, stagePlan{stage: stage, steps: steps}
+	if o.Attach > 0 {
 		return p
-	case stage == StagePrefill:
-		p.inputLen, p.outputLen = o.Prefill.InputLen, o.Prefill.OutputLen
-		for range o.WarmupSteps {
-			p.warmup = append(p.warmup, c.request(p.inputLen, p.outputLen))
-		}
-		for range max(o.ProbeRequests, steps) * o.Concurrency {
-			p.capture = append(p.capture, c.request(p.inputLen, p.outputLen))
-		}
-	case stage == StageDecode:
-		p.inputLen, p.outputLen = o.Decode.InputLen, steps+1
-		if selfStop {
-			p.outputLen = max(o.Decode.OutputLen, steps+1)
-		}
-		for range o.Concurrency {
-			if o.WarmupSteps > 0 {
-				p.warmup = append(p.warmup, c.request(p.inputLen, o.WarmupSteps))
-			}
-		}
-		for range o.Concurrency {
-			p.capture = append(p.capture, c.request(p.inputLen, p.outputLen))
-		}
-	default:
-		p.outputLen = o.ProbeMaxNewTokens
-		if !selfStop {
-			p.outputLen = min(p.outputLen, steps+1)
-		}
-		probe := func(tokens int) request {
-			c.next++
-			return request{prompt: o.ProbePrompt, maxTokens: tokens, seed: c.next - 1}
-		}
-		if o.WarmupSteps > 0 {
-			p.warmup = append(p.warmup, probe(o.WarmupSteps))
-		}
-		for range o.ProbeRequests * o.Concurrency {
-			p.capture = append(p.capture, probe(p.outputLen))
-		}
 	}
-	for i := range p.capture {
-		p.capture[i].ignoreEOS = p.ignoreEOS
+	warm, warmTokens := o.WarmupSteps, o.WarmupSteps // requests, and tokens of each
+	count, tokens := o.ProbeRequests*o.Concurrency, o.ProbeMaxNewTokens
+	switch stage {
+	case StagePrefill:
+		p.inputLen, tokens, warmTokens = o.Prefill.InputLen, o.Prefill.OutputLen, o.Prefill.OutputLen
+		count = max(o.ProbeRequests, steps) * o.Concurrency
+	case StageDecode:
+		p.inputLen, tokens = o.Decode.InputLen, steps+1
+		if selfStop {
+			tokens = max(o.Decode.OutputLen, tokens)
+		}
+		count, warm = o.Concurrency, min(warm, 1)*o.Concurrency
+	default:
+		if !selfStop {
+			tokens = min(tokens, steps+1)
+		}
+		warm = min(warm, 1)
+	}
+	next := func(tokens int) request {
+		q := request{prompt: o.ProbePrompt, maxTokens: tokens, seed: r.next}
+		if p.inputLen > 0 {
+			q.prompt = syntheticPrompt(r.next, p.inputLen)
+		}
+		r.next++
+		return q
+	}
+	for range warm {
+		p.warmup = append(p.warmup, next(warmTokens))
+	}
+	for range count {
+		q := next(tokens)
+		q.ignoreEOS = ignoreEOS || o.IgnoreEOS
+		p.capture = append(p.capture, q)
 	}
 	return p
 }
@@ -153,14 +138,9 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []request, limit
 		}
 		s.say(phase, begin, fmt.Sprintf("request %d of %d, up to %d tokens", i+1, len(reqs), q.maxTokens))
 		wg.Go(func() {
-			defer func() {
-				<-room
-				if p := recover(); p != nil { // a caller's transport; the profiler is on
-					cancel(fmt.Errorf("%s request %d of %d: panic: %v", s.plan.stage, i+1, len(reqs), p))
-				}
-			}()
+			defer func() { <-room }()
 			t := time.Now()
-			a, err := s.d.load[i%len(s.d.load)].generate(rctx, q, limit)
+			a, err := s.d.generate(rctx, i, q, limit)
 			if err != nil {
 				if timedOut(err) && limit < s.o.Timeouts.Request {
 					err = fmt.Errorf("%w, %d times as long as the warm-up took: it hangs", err, slowFactor)

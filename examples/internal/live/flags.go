@@ -211,10 +211,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		wait.Settle = min(5*time.Second, 2*wait.Stable+wait.Stable/2)
 	}
 	if s.inspect {
-		o.Inspect = inspect
-	}
-	if o.Nsys {
-		o.Export = exporter(env)
+		o.Inspect = inspector(env)
 	}
 	o.Progress = reporter(env)
 	return o, nil

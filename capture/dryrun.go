@@ -4,51 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/llmstrata/strata/internal/table"
 )
-
-const (
-	// leastFree is the room below which no profiler is armed: what a window of
-	// five passes of one rank of a large model takes, and some.
-	leastFree = 256 << 20
-	// rejectedDir takes the traces of a first try that was not valid.
-	rejectedDir = ".rejected"
-)
-
-// checkRoom refuses a folder without room.
-func (s *stageRun) checkRoom() error {
-	if free, ok := freeSpace(s.f.path); ok && free < leastFree {
-		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, table.Bytes(free), table.Bytes(leastFree),
-			ErrTooLarge)
-	}
-	return nil
-}
-
-// reject moves the traces of a try away, and returns where they are.
-func (s *stageRun) reject() ([]string, error) {
-	dir := path.Join(rejectedDir, string(s.plan.stage))
-	if err := s.f.mkdir(dir); err != nil {
-		return nil, err
-	}
-	moved := append([]string{}, s.out.Rejected...)
-	for _, t := range s.out.Traces {
-		at, err := filepath.Rel(s.f.path, t.Path)
-		if err != nil {
-			return moved, err
-		}
-		to, _, err := s.f.move(filepath.ToSlash(at), dir)
-		if err != nil {
-			return moved, err
-		}
-		moved = append(moved, to)
-	}
-	return moved, nil
-}
 
 // Planned is what [Run] would do.
 type Planned struct {
@@ -99,16 +58,17 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 	r.f = &folder{path: out}
 	r.o.ServerOutputDir = cmp.Or(r.o.ServerOutputDir, out)
 	p.Plan = append(r.d.words(), r.res.Notes...)
+	room := r.o.Concurrency
 	for _, st := range r.o.Workload.stages() {
+		r.o.Concurrency = room
 		s := r.newStage(st, r.o.NumSteps, false)
 		s.ID = "0000000000.000000" // a run has the time
-		p.Plan = append(p.Plan, s.words()...)
-		room := r.o.Concurrency
+		p.Plan = append(p.Plan, s.words())
 		r.o.Concurrency = 1 // in order
 		if s.out.Warmup, err = s.send(ctx, "warmup", s.plan.warmup, time.Minute); err == nil {
 			err = s.window(ctx)
 		}
-		if r.o.Concurrency = room; err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -119,35 +79,33 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 func (d *deployment) words() []string {
 	var out []string
 	for _, t := range d.targets {
-		s := fmt.Sprintf("profile %s at %s (%s), contract %s", t.f.Title(), t.c.base, t.evidence, t.con.Name)
+		s := fmt.Sprintf("profile %s at %s (%s), contract %s", t.con.Framework.Title(), t.c.base, t.evidence, t.con.Name)
 		if t.role != RoleAll {
 			s += fmt.Sprintf(", the %s half", t.role)
 		}
 		out = append(out, s)
 	}
-	for _, g := range d.load {
-		out = append(out, fmt.Sprintf("send requests to %s", g.c.base))
+	for _, c := range d.load {
+		out = append(out, "send requests to "+c.base)
 	}
 	return out
 }
 
 // words say what a stage does.
-func (s *stageRun) words() []string {
+func (s *stageRun) words() string {
 	c, p := s.con(), s.plan
 	end := "the stop request ends the window with the requests"
 	switch {
 	case c.SelfStop:
 		end = fmt.Sprintf("the server ends the window after %d steps; a stop request follows", p.steps+c.Extra)
 	case c.Exact:
-		end = fmt.Sprintf("the server ends the window after %d passes; a stop request follows",
-			s.session(&target{}).passes)
+		end = fmt.Sprintf("the server ends the window after %d passes; a stop request follows", p.passes())
 	case c.Start == "":
 		end = "the window opens and ends at the iterations fixed at launch"
 	}
 	if len(p.capture) == 0 {
-		return []string{fmt.Sprintf("%s: profile the traffic that is there for %v into %s; %s", p.stage, s.o.Attach,
-			s.out.Dir, end)}
+		return fmt.Sprintf("%s: profile the traffic that is there for %v into %s; %s", p.stage, s.o.Attach, s.out.Dir, end)
 	}
-	return []string{fmt.Sprintf("%s: %d warm-up requests, then %d of up to %d tokens, %d at a time, into %s; %s",
-		p.stage, len(p.warmup), len(p.capture), p.capture[0].maxTokens, s.o.Concurrency, s.out.Dir, end)}
+	return fmt.Sprintf("%s: %d warm-up requests, then %d of up to %d tokens, %d at a time, into %s; %s", p.stage,
+		len(p.warmup), len(p.capture), p.capture[0].maxTokens, s.o.Concurrency, s.out.Dir, end)
 }
