@@ -1,12 +1,15 @@
 package capture
 
 import (
+	"bytes"
 	"cmp"
+	_ "embed"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -115,48 +118,85 @@ type Contract struct {
 	Source     string `json:"source"`
 	Unverified string `json:"unverified,omitempty"`
 
-	// id and prefix are what profile_id and, where nobody gave one, profile_prefix are made of: {id} is the window's own,
-	// {dashes} the same without dots, {prefix} what was given, {stage} the stage.
-	id, prefix string
-	// stacks and shapes are asked for where nobody says.
-	stacks, shapes bool
-
-	launch string // what the server must be launched with, "" for what its framework says
-	lines  launchLines
+	// ProfileID and Prefix are what profile_id and, where nobody gave one, profile_prefix are made of: {id} is the
+	// window's own, {dashes} the same without dots, {prefix} what was given, {stage} the stage.
+	ProfileID string `json:"profile_id,omitempty"`
+	Prefix    string `json:"profile_prefix,omitempty"`
+	// Stacks and Shapes are asked for where nobody says.
+	Stacks bool `json:"with_stack,omitempty"`
+	Shapes bool `json:"record_shapes,omitempty"`
+	// Launch is what the server must be launched with, "" for what its framework says.
+	Launch string `json:"launch,omitempty"`
 }
 
-// launchLines are commands, in which {model}, {dir}, {passes} and {last} stand for what is asked for: for traces whose
-// times count, for those that lead back to source, and for a server under Nsight Systems, behind [nsysLine].
-type launchLines struct{ formal, mapping, nsys string }
+// facts are what is known of servers: contracts.json.
+type facts struct {
+	// Read is when the sources were read.
+	Read string
+	// Contracts is the table. The first row of a framework is its default.
+	Contracts []Contract
+	// Signs are looked for in this order, those of gateways first, which may answer for an engine.
+	Signs []sign
+	// Frameworks are what the servers of each have in common.
+	Frameworks []dialect
+}
 
-// nsysLine begins the command of a server under Nsight Systems.
-const nsysLine = "nsys profile -t cuda,nvtx --cuda-graph-trace=node --trace-fork-before-exec=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite true -o {dir}/report "
+// sign is an answer that shows who is there: an engine, or a gateway, which passes requests on and has no profiler.
+type sign struct {
+	Path      string
+	Keys      []string // the answer, or the first of a list, has one of them; nil: any answer will do
+	Framework Framework
+	// Gateway is its name, What to do where it lists no workers; Source is where its answer is from.
+	Gateway, What, Source string
+}
 
-var (
-	sglangLines = launchLines{
-		formal:  "python -m sglang.launch_server --model-path {model}",
-		mapping: "python -m sglang.launch_server --model-path {model} --disable-cuda-graph",
-		nsys:    "python -m sglang.launch_server --model-path {model}",
+// dialect is how servers of a framework are launched and asked.
+type dialect struct {
+	Framework Framework
+	// Formal, Mapping and Nsys are commands, in which {model}, {dir}, {passes} and {last} stand for what is asked for:
+	// for traces whose times count, for those that lead back to source, and under Nsight Systems.
+	Formal, Mapping, Nsys string
+	Questions             []question
+}
+
+// question is a request before anything is sent to a profiler or model.
+type question struct {
+	Path string
+	Old  string // its name in older releases
+	// Says is where the answer says what, as paths for [dig]. Ranks: its sizes are those of the processes that write a
+	// trace each.
+	Says  map[string]string
+	Ranks bool
+	Lack  string // the note where it is not answered, "" where that is usual
+	// Model: who does not say it cannot be sent requests. Document: the answer is kept beside the traces.
+	Model, Document bool
+}
+
+//go:embed contracts.json
+var contractsText []byte
+
+// known reads the facts, once.
+var known = sync.OnceValue(func() *facts {
+	var f facts
+	d := json.NewDecoder(bytes.NewReader(contractsText))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		panic(fmt.Sprintf("capture: contracts.json: %v", err)) // a test reads it
 	}
-	vllmLines = launchLines{
-		formal:  `vllm serve {model} --enable-prompt-tokens-details --profiler-config '{"profiler": "torch", "torch_profiler_dir": "{dir}", "torch_profiler_with_stack": false, "torch_profiler_record_shapes": false, "max_iterations": {passes}}'`,
-		mapping: `vllm serve {model} --enable-prompt-tokens-details --profiler-config '{"profiler": "torch", "torch_profiler_dir": "{dir}", "torch_profiler_with_stack": true, "torch_profiler_record_shapes": true, "max_iterations": {passes}}' --enforce-eager`,
-		nsys:    `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve {model} --profiler-config '{"profiler": "cuda"}'`,
+	return &f
+})
+
+// dialect is that of the contract's framework.
+func (c *Contract) dialect() dialect {
+	all := known().Frameworks
+	if i := slices.IndexFunc(all, func(d dialect) bool { return d.Framework == c.Framework }); i >= 0 {
+		return all[i]
 	}
-	tensorRTLines = launchLines{
-		formal:  "TLLM_PROFILE_START_STOP=100-{last} TLLM_TORCH_PROFILE_TRACE={dir}/trace.json trtllm-serve {model}",
-		mapping: "TLLM_PROFILE_START_STOP=100-{last} TLLM_TORCH_PROFILE_TRACE={dir}/trace.json trtllm-serve {model} # with cuda_graph_config: null in --extra_llm_api_options; stacks need the two edits of docs/capture.md",
-		nsys:    "trtllm-serve {model}",
-	}
-	tokenSpeedLines = launchLines{
-		formal:  "TOKENSPEED_PROFILER_DIR={dir} TOKENSPEED_PROFILE_WITH_STACK=0, then as before",
-		mapping: "TOKENSPEED_PROFILER_DIR={dir} TOKENSPEED_PROFILE_WITH_STACK=1, then as before",
-		nsys:    "SERVER",
-	}
-)
+	return dialect{}
+}
 
 // howToLaunch says what the server must be launched with.
-func (c *Contract) howToLaunch() string { return cmp.Or(c.launch, c.Framework.known().Launch) }
+func (c *Contract) howToLaunch() string { return cmp.Or(c.Launch, c.Framework.known().Launch) }
 
 // The routes that all servers with a profiler share.
 const (
@@ -164,201 +204,6 @@ const (
 	stopPath    = "/stop_profile"
 	routeModels = "/v1/models"
 )
-
-var (
-	nativeRoutes = []string{routeNative}
-	openAIRoutes = []string{routeChat, routeCompletions}
-)
-
-// factsRead is when the sources of the table were read.
-const factsRead = "2026-10"
-
-// contracts is the table. The first row of a framework is its default.
-var contracts = []Contract{
-	{
-		Name: "sglang", Framework: FrameworkSGLang, Front: FrontPython, Versions: "0.4 to main",
-		Generate: nativeRoutes, lines: sglangLines,
-		Probe: "/server_info has tokenizer_path, internal_states or tp_size", Enabled: "always",
-		Start: startPath, Stop: stopPath,
-		Fields: []Field{FieldOutputDir, FieldNumSteps, FieldActivities, FieldByStage, FieldMerge, FieldPrefix,
-			FieldStartStep,
-			FieldWithStack, FieldRecordShapes},
-		Listed:  []Field{FieldProfileID, FieldStages, FieldShapeDiscovery, FieldRoofline},
-		Unknown: "ignored", Ignores: true, Answers: "200 text; a refusal is 500",
-		Ends: "after num_steps-1 passes, from sgl-project/sglang#30215 (2026-07-06) after num_steps; when the next batch is about to run",
-		id:   "{id}", shapes: true, SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true,
-		Files: "[prefix-]ID-TP-t[-DP-d][-PP-p][-EP-e][-EXTEND|-DECODE].trace.json.gz",
-		Kinds: []Kind{KindTorch, KindCUDA, KindOther},
-		Traps: []string{
-			"it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler",
-			"a second plain start while a window is open ends the scheduler or loses the first window: a start is sent once",
-			"with speculative decoding profile_by_stage counts verify passes as prefill (sgl-project/sglang#34942)",
-		},
-		Source: "srt/managers/scheduler_components/profiler_manager.py@699ee234, srt/managers/io_struct.py, srt/entrypoints/http_server.py@9c0549b7",
-	},
-	{
-		Name: "sglang-rust", Framework: FrameworkSGLang, Front: FrontRust,
-		Generate: nativeRoutes, lines: sglangLines,
-		Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
-		Probe:    "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
-		Traps:  []string{"this front end has no profiler routes: launch the server without SGLANG_RUST_SERVER"},
-		Source: "sgl-project/sglang#29799 #33103, read at b1bbd74f", Unverified: "the 404",
-		launch: "launch it without SGLANG_RUST_SERVER=1: that front end has no profiler routes",
-	},
-	{
-		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython,
-		Generate: openAIRoutes, lines: vllmLines,
-		Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
-		Probe:    "/v1/models answers; /start_profile has no schema",
-		Enabled:  "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
-		Start:    startPath, Stop: stopPath, Unknown: "no body is read",
-		Answers: "200 empty, also for a second start and for a window without files; 404 without a profiler",
-		Ends:    "after max_iterations of the launch; else as long as the requests are", Flushed: true,
-		Files: "dpD_ppP_tpT_dcpC_epE_rankG.TIME.pt.trace.json.gz, HOST_PID.async_llm.* of the front end",
-		Kinds: []Kind{KindTorch, KindCUDA, KindProton},
-		Traps: []string{
-			"a second stop request may end it before #51678 (vllm-project/vllm#51676): exactly one is sent",
-			"with wait_iterations or warmup_iterations in the profiler's config, only the first window of its life is written (vllm-project/vllm#45987)",
-			"profiler cuda and proton answer 200 and leave no torch trace",
-			"cached tokens are in its answers only with --enable-prompt-tokens-details",
-		},
-		Source: "vllm/profiler/wrapper.py@02773ee0, vllm/config/profiler.py@aedcda89, entrypoints/serve/profile/api_router.py@055e47c2, #46306",
-	},
-	{
-		Name: "vllm-session", Framework: FrameworkVLLM, Front: FrontPython, Versions: "#57875 (open 2026-09-21)",
-		Generate: openAIRoutes, lines: vllmLines,
-		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath,
-		Stop:    stopPath,
-		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
-		Unknown: "ignored, or refused with 422 (draft #56542); types are strict",
-		Answers: "as vllm; a second start 409",
-		prefix:  "strata-{dashes}-", Ends: "after max_iterations passes", Exact: true, Flushed: true,
-		Files: "[prefix]dpD_…_rankG.TIME.pt.trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
-		Source: "vllm-project/vllm#57875, two drafts of api_router.py", Unverified: "not merged when read",
-	},
-	{
-		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: FrontPython,
-		Generate: openAIRoutes, lines: tensorRTLines,
-		Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
-		Probe:    "/start_profile is listed, or answers", Enabled: "always", Start: startPath, Stop: stopPath,
-		Fields: []Field{FieldOutputDir, FieldActivities}, Listed: []Field{FieldStartStep},
-		Unknown: "not known", Answers: "200 {message}; running or pending 409; else 500",
-		Ends: "with the requests; num_steps is not sent, and a stop before the first pass cancels", Rewrites: true,
-		Files: "trtllm-trace-UNIX-HEX-rank-GLOBAL.json", Kinds: []Kind{KindTorch, KindCUDA},
-		Traps: []string{
-			"a stop is answered after 30 s at most, also while a file still grows",
-			"traces have no stacks: profiling moved to profiling.py, which has no setting for them",
-		},
-		Source: "tensorrt_llm/_torch/pyexecutor/profiling.py@070b8549, its tests of the endpoints",
-	},
-	{
-		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: FrontEnv,
-		Generate: openAIRoutes, lines: tensorRTLines,
-		Versions: "before #13872, and other backends",
-		Probe:    "/start_profile is not listed, or 404",
-		Enabled:  "TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=FILE",
-		Ends:     "passes A to B-1, once in the server's life", Rewrites: true,
-		Files: "trace.json, from #13536 trace-rank-GLOBAL.json", Kinds: []Kind{KindTorch},
-		Traps:  []string{"its window opens once in the server's life: one stage per launch"},
-		Source: "py_executor.py of releases before #13872, #13536",
-	},
-	{
-		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: FrontGateway,
-		Generate: openAIRoutes, lines: tokenSpeedLines,
-		Versions: "from #308 (2026-06-01), its gateway smg or the control server on the port above",
-		Probe:    "/readiness answers", Enabled: "gateway: admin authorization; control server: always",
-		Start:   startPath,
-		Stop:    stopPath,
-		Fields:  []Field{FieldOutputDir, FieldActivities, FieldWithStack, FieldRecordShapes, FieldProfileID},
-		Unknown: "dropped by the gateway: profile_id, profile_prefix, merge_profiles, profile_stages",
-		Answers: "200 all; 206 when any worker refused, also when all did; 404 no worker",
-		id:      "{prefix}-{stage}", stacks: true, Ends: "with the requests", OwnDir: true, Rewrites: true, StopAgain: true, Flushed: true,
-		Files: "ID-[DPd-][CPc-]TPt[-STAGE].trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton, KindOther},
-		Traps: []string{
-			"its gateway answers 206 when workers refuse, even when all do: that is an error here",
-			"with --dp-aware the gateway sends one start per DP rank to one engine: give the engine's own address",
-		},
-		Source:     "control_server.py, request_handler.py@f4d8ec6e; smg worker.rs, manager.rs@f8daa883",
-		Unverified: "404 of an unknown url",
-	},
-}
-
-// sign is an answer that shows who is there: an engine, or a gateway, which passes requests on and has no profiler.
-type sign struct {
-	path      string
-	keys      []string // the answer, or the first of a list, has one of them; nil: any answer will do
-	framework Framework
-	// gateway is its name, what to do where it lists no workers; source is where its answer is from.
-	gateway, what, source string
-}
-
-// signs are looked for in this order, those of gateways first, which may answer for an engine.
-var signs = []sign{
-	{
-		gateway: "SGLang router or smg", path: "/workers", keys: []string{"workers", "url"},
-		what:   "it lists no worker; start the workers, or name each with --url",
-		source: "sgl-router server.rs: GET /workers, lightseekorg/smg manager.rs@f8daa883, sglang #25851",
-	},
-	{
-		gateway: "SGLang mini load balancer", path: "/get_server_info", keys: []string{"prefill"},
-		what:   "name each worker too: --url GATEWAY --url PREFILL --url DECODE",
-		source: "sglang mini_lb.py",
-	},
-	{
-		gateway: "Dynamo frontend", path: "/health", keys: []string{"instances"},
-		what:   "it has no profiler route, and its workers' system ports (DYN_SYSTEM_PORT) are not listed: name each engine with --url",
-		source: "dynamo docs 1.5.0, #10347",
-	},
-	{
-		gateway: "vLLM production-stack router", path: "/engines", keys: []string{"engine_id"},
-		what:   "it lists engines without addresses: name each with --url",
-		source: "vllm production-stack routers/main_router.py@a6c01db0",
-	},
-	{framework: FrameworkSGLang, path: "/server_info", keys: []string{"internal_states", "tokenizer_path",
-		"max_context_length"}},
-	{framework: FrameworkSGLang, path: "/get_server_info", keys: []string{"internal_states", "tokenizer_path"}},
-	{framework: FrameworkTokenSpeed, path: "/readiness"},
-	{framework: FrameworkVLLM, path: "/v1/models"},
-}
-
-// facts are where an answer says what, as paths for [dig].
-type facts struct {
-	model, version, tp, pp, dp, ep, nodes, chunk, role, kind, seed, rust, attention string
-
-	ranks bool // tp, pp and dp are those of the processes that write a trace each
-}
-
-// question is a request before anything is sent to a profiler or model.
-type question struct {
-	path string
-	old  string // its name in older releases
-	says facts
-	lack string // the note where it is not answered, "" where that is usual
-	// model: who does not say it cannot be sent requests. document: the answer is kept beside the traces.
-	model, document bool
-}
-
-var (
-	openAIModels = question{path: routeModels, lack: "no model list", model: true, document: true,
-		says: facts{model: "data id|data root"}}
-	openAIVersion = question{path: "/version", says: facts{version: "version"}}
-)
-
-// questions are put to engines of a framework.
-var questions = map[Framework][]question{
-	FrameworkSGLang: {{path: "/server_info", old: "/get_server_info", lack: "no server information", document: true,
-		says: facts{model: "model_path|served_model_name|model", version: "version", tp: "tp_size", pp: "pp_size",
-			dp: "dp_size", ep: "ep_size", nodes: "nnodes", chunk: "chunked_prefill_size", role: "disaggregation_mode",
-			seed: "random_seed", rust: "max_context_length", attention: "enable_dp_attention", ranks: true}}},
-	FrameworkVLLM: {openAIModels, openAIVersion, {path: "/server_info?config_format=json", // in development mode
-		says: facts{kind: "vllm_config profiler_config profiler", tp: "vllm_config parallel_config tensor_parallel_size",
-			pp:    "vllm_config parallel_config pipeline_parallel_size",
-			dp:    "vllm_config parallel_config data_parallel_size",
-			nodes: "vllm_config parallel_config nnodes",
-			chunk: "vllm_config scheduler_config max_num_batched_tokens"}}},
-	FrameworkTensorRT:   {openAIModels, openAIVersion},
-	FrameworkTokenSpeed: {{path: "/readiness", lack: "not ready"}, openAIModels, openAIVersion},
-}
 
 // listedWorkers reads {"workers": [{"url", "worker_type"}]} and [{"url", "mode"}].
 func listedWorkers(text []byte) []Worker {
@@ -386,8 +231,9 @@ func listedWorkers(text []byte) []Worker {
 // contractOf picks the row of a framework. listed is nil where the server does not describe its routes.
 func contractOf(f Framework, front Front, listed *routes) *Contract {
 	var first *Contract
-	for i := range contracts {
-		c := &contracts[i]
+	all := known().Contracts
+	for i := range all {
+		c := &all[i]
 		if c.Framework != f {
 			continue
 		}
@@ -436,7 +282,7 @@ func (s *stageRun) value(f Field, t *target) any {
 		return strings.NewReplacer("{id}", s.ID, "{dashes}", strings.ReplaceAll(s.ID, ".", "-"), "{prefix}",
 			cmp.Or(o.ProfilePrefix, "profile"), "{stage}", string(stage)).Replace(template)
 	}
-	shapes := c.shapes
+	shapes := c.Shapes
 	if o.RecordShapes != nil {
 		shapes = *o.RecordShapes
 	}
@@ -452,18 +298,18 @@ func (s *stageRun) value(f Field, t *target) any {
 	case FieldMerge:
 		return o.MergeProfiles
 	case FieldPrefix:
-		prefix := cmp.Or(o.ProfilePrefix, name(c.prefix))
+		prefix := cmp.Or(o.ProfilePrefix, name(c.Prefix))
 		return optional(prefix != "", prefix)
 	case FieldStartStep, FieldDelayIterations:
 		return optional(o.StartStep > 0, o.StartStep)
 	case FieldMaxIterations:
 		return s.plan.passes()
 	case FieldWithStack:
-		return optional(o.WithStack != nil || c.stacks, o.WithStack == nil || *o.WithStack)
+		return optional(o.WithStack != nil || c.Stacks, o.WithStack == nil || *o.WithStack)
 	case FieldRecordShapes: // releases of SGLang differ in what its absence means
 		return shapes
 	case FieldProfileID:
-		return name(c.id)
+		return name(c.ProfileID)
 	case FieldStages: // SGLang's V2 profiler records no other stage; the others ignore it
 		return optional(stage != StageLegacy, []string{string(stage)})
 	case FieldShapeDiscovery, FieldRoofline: // both name the shapes of a launch, at the cost of a string each
@@ -519,7 +365,7 @@ func (c *Contract) words() []string {
 	}
 	for _, l := range [][2]string{{"routes enabled by", c.Enabled}, {"fields", fields}, {"other fields", c.Unknown},
 		{"answers", c.Answers}, {"window ends", c.Ends}, {"steps sent", extra}, {"files", c.Files},
-		{"sources read " + factsRead, c.Source}, {"not verified", c.Unverified}} {
+		{"sources read " + known().Read, c.Source}, {"not verified", c.Unverified}} {
 		if l[1] != "" {
 			out = append(out, l[0]+": "+l[1])
 		}

@@ -46,28 +46,28 @@ type ServerInfo struct {
 	document map[string]any // the whole answer, secrets blotted out
 }
 
-// learn reads what an answer has; facts that it lacks stay as they are.
-func (in *ServerInfo) learn(doc map[string]any, says facts) {
-	for to, keys := range map[*string]string{&in.Model: says.model, &in.Version: says.version} {
-		if s, ok := dig(doc, keys).(string); ok {
-			*to = cmp.Or(*to, s)
-		}
+// learn reads what the answer to a question has; facts that it lacks stay as they are.
+func (in *ServerInfo) learn(doc map[string]any, q question) {
+	said := func(fact string) any { return dig(doc, q.Says[fact]) }
+	for fact, to := range map[string]*string{"model": &in.Model, "version": &in.Version} {
+		s, _ := said(fact).(string)
+		*to = cmp.Or(*to, s)
 	}
-	for to, keys := range map[*int]string{&in.TP: says.tp, &in.PP: says.pp, &in.DP: says.dp, &in.EP: says.ep,
-		&in.Nodes: says.nodes, &in.ChunkedPrefill: says.chunk} {
-		*to = cmp.Or(*to, whole(dig(doc, keys)))
+	for fact, to := range map[string]*int{"tp": &in.TP, "pp": &in.PP, "dp": &in.DP, "ep": &in.EP, "nodes": &in.Nodes,
+		"chunk": &in.ChunkedPrefill} {
+		*to = cmp.Or(*to, whole(said(fact)))
 	}
-	if s, ok := dig(doc, says.role).(string); ok {
-		_ = in.Role.UnmarshalText([]byte(s)) // unknown words: both stages
+	if s, ok := said("role").(string); ok {
+		_ = in.Role.UnmarshalText([]byte(s)) // never fails
 	}
-	if s, ok := dig(doc, says.kind).(string); ok && s != "" {
+	if s, ok := said("kind").(string); ok && s != "" {
 		_ = in.Kind.UnmarshalText([]byte(s)) // never fails
 	}
-	if dig(doc, says.rust) != nil && in.TP == 0 {
+	if said("rust") != nil && in.TP == 0 {
 		in.front = FrontRust
 	}
-	if says.ranks && in.TP > 0 {
-		attention, _ := dig(doc, says.attention).(bool)
+	if q.Ranks && in.TP > 0 {
+		attention, _ := said("attention").(bool)
 		in.expected = in.ranks(attention)
 	}
 }
@@ -237,34 +237,34 @@ func (t *target) ask(ctx context.Context, model string) error {
 	in := &t.info
 	document := map[string]any{}
 	var notes []string
-	for _, q := range questions[t.con.Framework] {
-		path := q.path
+	for _, q := range t.con.dialect().Questions {
+		path := q.Path
 		text, err := t.c.get(ctx, path)
-		if noRoute(err) && q.old != "" {
-			if before, berr := t.c.get(ctx, q.old); berr == nil {
-				text, path, err = before, q.old, nil
+		if noRoute(err) && q.Old != "" {
+			if before, berr := t.c.get(ctx, q.Old); berr == nil {
+				text, path, err = before, q.Old, nil
 			}
 		}
 		var doc map[string]any
-		if err == nil && q.says != (facts{}) {
+		if err == nil && len(q.Says) > 0 {
 			doc, err = t.c.object(path, text)
 		}
-		in.learn(doc, q.says)
-		if err == nil && q.model && in.Model == "" {
+		in.learn(doc, q)
+		if err == nil && q.Model && in.Model == "" {
 			err = t.c.fail(http.MethodGet, path, http.StatusOK, nil, errors.New("lists no model"))
 		}
 		switch {
-		case err != nil && q.lack == "": // most servers do not answer it
+		case err != nil && q.Lack == "": // most servers do not answer it
 		case closed(err):
 			return err
-		case err != nil && q.model && model == "":
+		case err != nil && q.Model && model == "":
 			return withHint(err, "name the model with --model")
 		case err != nil:
-			notes = append(notes, fmt.Sprintf("%s: %v", q.lack, err))
-		case q.document:
+			notes = append(notes, fmt.Sprintf("%s: %v", q.Lack, err))
+		case q.Document:
 			in.Endpoint, document = path, t.c.secrets.Document(doc).(map[string]any)
 		}
-		if seed, ok := dig(doc, q.says.seed).(float64); ok {
+		if seed, ok := dig(doc, q.Says["seed"]).(float64); ok {
 			t.id.Seed = strconv.FormatFloat(seed, 'f', -1, 64)
 		}
 	}
@@ -292,23 +292,23 @@ func (t *target) identify(ctx context.Context) {
 // recognise asks what the signs of engines, or else of gateways, need until one shows. Without any, the error is that
 // of the last question.
 func recognise(ctx context.Context, c *client, engine bool) (s *sign, evidence string, text []byte, err error) {
-	for i := range signs {
-		s := &signs[i]
-		if (s.framework != FrameworkAuto) != engine {
+	for i := range known().Signs {
+		s := &known().Signs[i]
+		if (s.Framework != FrameworkAuto) != engine {
 			continue
 		}
-		text, err = c.get(ctx, s.path)
+		text, err = c.get(ctx, s.Path)
 		if closed(err) || ctx.Err() != nil { // the other routes would only repeat it, each with its own timeout
 			return nil, "", nil, err
 		}
-		if err == nil && len(s.keys) == 0 {
-			return s, s.path + " answers", text, nil
+		if err == nil && len(s.Keys) == 0 {
+			return s, s.Path + " answers", text, nil
 		}
 		var doc any
 		_ = json.Unmarshal(text, &doc) // what is no JSON has no keys
-		for _, k := range s.keys {
+		for _, k := range s.Keys {
 			if dig(doc, k) != nil {
-				return s, fmt.Sprintf("%s has %q", s.path, k), text, nil
+				return s, fmt.Sprintf("%s has %q", s.Path, k), text, nil
 			}
 		}
 	}
@@ -324,7 +324,7 @@ func detect(ctx context.Context, c *client, outputDir string) (Framework, string
 	s, evidence, _, err := recognise(ctx, c, true)
 	switch {
 	case s != nil:
-		return s.framework, evidence, nil
+		return s.Framework, evidence, nil
 	case closed(err) || ctx.Err() != nil:
 		return "", "", err
 	}
@@ -385,7 +385,7 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 	if con == nil || con.Front != FrontGateway { // which passes profiler requests on
 		var text []byte
 		if gateway, _, text, err = recognise(ctx, front, false); gateway != nil {
-			d.gateway, workers = gateway.gateway, listedWorkers(text)
+			d.gateway, workers = gateway.Gateway, listedWorkers(text)
 		} else if closed(err) || ctx.Err() != nil {
 			return d, err
 		}
@@ -398,7 +398,7 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 		return d, fmt.Errorf("capture: %s lists %d workers: %w; name those to profile with --url", front.base,
 			len(workers), ErrGateway)
 	case gateway != nil && len(workers) == 0:
-		return d, fmt.Errorf("capture: %s is a %s: %w; %s", front.base, d.gateway, ErrGateway, gateway.what)
+		return d, fmt.Errorf("capture: %s is a %s: %w; %s", front.base, d.gateway, ErrGateway, gateway.What)
 	case gateway == nil:
 		t, err := newTarget(ctx, front, o, RoleAll)
 		switch {

@@ -73,8 +73,7 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	d.Findings = append(d.Findings, t.con.words()...)
 	fill := strings.NewReplacer("{model}", cmp.Or(d.Info.Model, "MODEL"), "{dir}", dir, "{passes}",
 		strconv.Itoa(passes), "{last}", strconv.Itoa(100+r.o.NumSteps))
-	lines := t.con.lines
-	d.Formal, d.Mapping, d.Nsys = fill.Replace(lines.formal), fill.Replace(lines.mapping),
-		fill.Replace(nsysLine+lines.nsys)
+	lines := t.con.dialect()
+	d.Formal, d.Mapping, d.Nsys = fill.Replace(lines.Formal), fill.Replace(lines.Mapping), fill.Replace(lines.Nsys)
 	return d, ctx.Err()
 }

@@ -31,4 +31,4 @@ func Detect(ctx context.Context, url, outputDir string, o Options) (Framework, e
 }
 
 // Table is the table of contracts.
-func Table() []Contract { return contracts }
+func Table() []Contract { return known().Contracts }

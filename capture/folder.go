@@ -108,39 +108,21 @@ func (f *folder) look(dir string, skip []string) (map[string]fs.FileInfo, error)
 	return found, nil
 }
 
-// move renames from to a free name below dir, and falls back to a copy where renaming is refused: the server may own
-// the folder's files and this user not. It returns the new name and whether the original stayed.
-func (f *folder) move(from, dir string) (to string, copied bool, err error) {
+// move renames from to a free name below dir, and returns that.
+func (f *folder) move(from, dir string) (string, error) {
 	base := path.Base(from)
 	stem, ext := splitName(base)
-	to = path.Join(dir, base)
+	to := path.Join(dir, base)
 	for i := 1; ; i++ {
 		if _, err := f.root.Lstat(to); err != nil { // none, or the next step says why
 			break
 		}
 		to = path.Join(dir, fmt.Sprintf("%s.%d%s", stem, i, ext)) // before the extension and after the rank
 	}
-	if f.root.Rename(from, to) == nil {
-		return to, false, nil
+	if err := f.root.Rename(from, to); err != nil {
+		return "", fmt.Errorf("capture: move %s to %s: %w", f.abs(from), f.abs(dir), err)
 	}
-	if err := f.copy(from, to); err != nil {
-		return "", false, fmt.Errorf("capture: move %s to %s: %w", f.abs(from), f.abs(dir), err)
-	}
-	return to, true, nil
-}
-
-func (f *folder) copy(from, to string) error {
-	src, err := f.root.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := f.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
+	return to, nil
 }
 
 // sha256 is the sum of a file, in hex.

@@ -187,7 +187,7 @@ func (s *stageRun) reject() (moved []string, err error) {
 		return nil, err
 	}
 	for _, at := range s.placed {
-		to, _, err := s.f.move(at, dir)
+		to, err := s.f.move(at, dir)
 		if err != nil {
 			return moved, err
 		}
@@ -500,14 +500,9 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 			if err := s.f.mkdir(to); err != nil {
 				return err
 			}
-			moved, copied, err := s.f.move(at, to)
-			if err != nil {
+			if at, err = s.f.move(at, to); err != nil {
 				return err
 			}
-			if copied {
-				s.warn("copied, not moved (the server owns it): " + s.f.abs(at))
-			}
-			at = moved
 		}
 		t.Path = s.f.abs(at)
 		if t.SHA256, err = s.f.sha256(ctx, at); err != nil {

@@ -111,9 +111,9 @@ func readNote(f *folder, o *Options) (n note, ws windows, err error) {
 func (o *Options) window(t notedTarget) (*window, error) {
 	c, err := newClient(t.URL, o)
 	con := contractOf(t.Framework, "", nil)
-	for i := range contracts {
-		if contracts[i].Name == t.Contract {
-			con = &contracts[i]
+	for i, c := range known().Contracts {
+		if c.Name == t.Contract {
+			con = &known().Contracts[i]
 		}
 	}
 	if con == nil {

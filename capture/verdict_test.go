@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/capture"
-	"github.com/llmstrata/strata/layer/finding"
 )
 
 // judged is quick with traces that are read.
@@ -145,9 +144,9 @@ func TestShortWindow(t *testing.T) {
 		res, err := run(t, context.Background(), s, o)
 		wantError(t, err, capture.ErrInvalid, "3 of 5 steps in the window",
 			"5 decode steps need max_tokens ≥ 6: --decode-output-len 6")
-		if f := res.Findings(); len(f) != 1 || f[0].Code != "capture-steps" || f[0].Stage != finding.StageDecode ||
-			!strings.Contains(f[0].Do, "max_tokens ≥ 6") || f[0].Place.Trace != res.Files()[0] {
-			t.Errorf("findings %+v", f)
+		failed := slices.DeleteFunc(res.Stages[0].Checks, func(c capture.Check) bool { return c.Outcome != capture.Fail })
+		if len(failed) != 1 || failed[0].Name != capture.CheckSteps || !strings.Contains(failed[0].Fix, "max_tokens ≥ 6") {
+			t.Errorf("failed checks %+v", failed)
 		}
 		o.NoRetry = false
 		res, err = run(t, context.Background(), s, o)

@@ -33,7 +33,7 @@ var House = Floors{
 // Alone are the public packages outside the floors, each with the packages of this
 // module that it may use, apart from its own internal ones.
 var Alone = map[string][]string{
-	"capture":    {"internal/framework", "internal/table", "internal/vocabulary", "layer/finding"},
+	"capture":    {"internal/framework", "internal/table", "internal/vocabulary"},
 	"docs/skill": {}, // the text of the skill, which the strata program installs
 }
 
