@@ -139,6 +139,11 @@ type facts struct {
 	Signs []sign
 	// Frameworks are what the servers of each have in common.
 	Frameworks []dialect
+	// Endings are of files that a profiler of another kind than torch's leaves.
+	Endings []struct {
+		Ending string
+		Kind   Kind
+	}
 }
 
 // sign is an answer that shows who is there: an engine, or a gateway, which passes requests on and has no profiler.
@@ -334,23 +339,12 @@ func (s *stageRun) body(t *target, fields []Field) []byte {
 	return append(b, '}')
 }
 
-// foreignKinds are files that a profiler of another kind leaves.
-var foreignKinds = []struct {
-	ending string
-	kind   Kind
-}{
-	{".hatchet", KindProton}, {".hatchet_msgpack", KindProton}, {".chrome_trace", KindProton},
-	{".proton.json", KindProton},
-	{".rpd", KindOther}, {".pickle", KindOther}, {".viztracer.json", KindOther},
-	{".nsys-rep", KindCUDA}, {".qdrep", KindCUDA},
-}
-
-// kindOf is the kind of profiler that leaves a file of this name, "" for none of them.
+// kindOf is the kind of profiler other than torch's that leaves a file of this name, "" for none of them.
 func kindOf(name string) Kind {
 	b := strings.ToLower(path.Base(name))
-	for _, k := range foreignKinds {
-		if strings.HasSuffix(b, k.ending) {
-			return k.kind
+	for _, k := range known().Endings {
+		if strings.HasSuffix(b, k.Ending) {
+			return k.Kind
 		}
 	}
 	return ""

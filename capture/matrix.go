@@ -203,29 +203,29 @@ func (m Matrix) log(format string, args ...any) {
 // entry captures what is missing of one entry.
 func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry) error {
 	var errs []error
-	for _, t := range e.targets(out.Dir) {
-		key := e.Name + "/" + string(t.role)
-		o := m.options(e, t)
+	for _, c := range m.captures(e, out.Dir) {
+		role, o := c.role, c.o
+		key := e.Name + "/" + string(role)
 		if old := o.captured(); old != nil && !m.Restart {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Files()))
-			out.add(t.role, old, true)
+			out.add(role, old, true)
 			continue
 		}
-		m.log("%s: capturing from %s into %s", key, shownURL(t.url), t.dir)
+		m.log("%s: capturing from %s into %s", key, shownURL(o.URL), o.OutputDir)
 		begin := time.Now()
 		res, err := Run(ctx, o)
 		if res != nil {
-			out.add(t.role, res, false)
+			out.add(role, res, false)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", t.role, err))
+			errs = append(errs, fmt.Errorf("%s: %w", role, err))
 		} else {
 			m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		if m.Probe == nil || t.role == RoleMapping {
+		if m.Probe == nil || role == RoleMapping {
 			continue
 		}
 		rep, err := Probe(ctx, o)
@@ -234,38 +234,45 @@ func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry) error {
 				Errors: []string{err.Error()}, Samples: []Sample{}}
 		}
 		if err = join(err, m.Probe(*out, rep)); err != nil {
-			errs = append(errs, fmt.Errorf("%s: probe: %w", t.role, err))
+			errs = append(errs, fmt.Errorf("%s: probe: %w", role, err))
 		}
 	}
 	return join(errs...)
 }
 
-// options are those of one capture of an entry.
-func (m Matrix) options(e *PlanEntry, t captureTarget) Options {
+// roled are the options of one capture of an entry.
+type roled struct {
+	role CaptureRole
+	o    Options
+}
+
+// captures are those of an entry, the mapping one first.
+func (m Matrix) captures(e *PlanEntry, dir string) []roled {
 	o := m.Options
-	o.URL, o.OutputDir, o.ServerOutputDir = t.url, t.dir, t.serverDir
 	o.Framework, o.Workload = e.Framework, e.Stages
 	o.NumSteps = cmp.Or(e.NumSteps, o.NumSteps)
 	o.WarmupSteps = cmp.Or(e.WarmupSteps, o.WarmupSteps)
 	o.ExpectRanks = cmp.Or(e.ExpectRanks, o.ExpectRanks)
 	o.Concurrency = cmp.Or(e.Concurrency, o.Concurrency)
 	o.Model = cmp.Or(e.Model, o.Model)
-	if t.role != RoleSingle {
-		o.pair(t.role)
+	if e.URL != "" {
+		o.URL, o.OutputDir, o.ServerOutputDir = e.URL, cmp.Or(e.OutputDir, dir), e.ServerOutputDir
+		return []roled{{RoleSingle, o}}
 	}
-	return o
+	mapping, formal := o.pair(RoleMapping), o.pair(RoleFormal)
+	mapping.URL, mapping.ServerOutputDir = e.MappingURL, e.ServerMappingDir
+	mapping.OutputDir = cmp.Or(e.MappingDir, filepath.Join(dir, string(RoleMapping)))
+	formal.URL, formal.ServerOutputDir = e.FormalURL, e.ServerFormalDir
+	formal.OutputDir = cmp.Or(e.FormalDir, filepath.Join(dir, string(RoleFormal)))
+	return []roled{{RoleMapping, mapping}, {RoleFormal, formal}}
 }
 
 // pair sets what a role asks for where nobody has: the mapping capture leads kernels back to source, with stacks and
 // shapes, the formal one is for times, which both of them cost.
-func (o *Options) pair(r CaptureRole) {
+func (o Options) pair(r CaptureRole) Options {
 	maps := r == RoleMapping
-	if o.WithStack == nil {
-		o.WithStack = &maps
-	}
-	if o.RecordShapes == nil {
-		o.RecordShapes = &maps
-	}
+	o.WithStack, o.RecordShapes = cmp.Or(o.WithStack, &maps), cmp.Or(o.RecordShapes, &maps)
+	return o
 }
 
 // add appends a capture and learns the framework from it. The result in its folder has neither role nor mark.
@@ -273,25 +280,7 @@ func (e *Entry) add(role CaptureRole, r *Result, resumed bool) {
 	c := *r
 	c.Role, c.Resumed = role, resumed
 	e.Captures = append(e.Captures, &c)
-	if e.Framework == FrameworkAuto {
-		e.Framework = c.Framework
-	}
-}
-
-// captureTarget is one capture of an entry.
-type captureTarget struct {
-	role                CaptureRole
-	url, dir, serverDir string
-}
-
-func (e *PlanEntry) targets(dir string) []captureTarget {
-	if e.URL != "" {
-		return []captureTarget{{RoleSingle, e.URL, cmp.Or(e.OutputDir, dir), e.ServerOutputDir}}
-	}
-	return []captureTarget{
-		{RoleMapping, e.MappingURL, cmp.Or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
-		{RoleFormal, e.FormalURL, cmp.Or(e.FormalDir, filepath.Join(dir, string(RoleFormal))), e.ServerFormalDir},
-	}
+	e.Framework = cmp.Or(e.Framework, c.Framework)
 }
 
 // captured is what an earlier run with these options has left in the folder, nil unless it is of the same server and
@@ -326,20 +315,15 @@ func (o Options) captured() *Result {
 // and shapes where its options do not say, and formal, whose times count, without. Each has its own address and
 // folder.
 func RunPair(ctx context.Context, mapping, formal Options) (m, f *Result, err error) {
-	var errs []error
-	for _, t := range []struct {
-		role CaptureRole
-		o    Options
-		res  **Result
-	}{{RoleMapping, mapping, &m}, {RoleFormal, formal, &f}} {
-		t.o.pair(t.role)
-		// A capture that is not valid is one all the same: the other is wanted too.
-		if *t.res, err = Run(ctx, t.o); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", t.role, err))
-			if !errors.Is(err, ErrInvalid) {
-				break
-			}
-		}
+	m, merr := Run(ctx, mapping.pair(RoleMapping))
+	if merr != nil {
+		merr = fmt.Errorf("%s: %w", RoleMapping, merr)
 	}
-	return m, f, join(errs...)
+	if merr != nil && !errors.Is(merr, ErrInvalid) { // a capture that is not valid is one all the same
+		return m, nil, merr
+	}
+	if f, err = Run(ctx, formal.pair(RoleFormal)); err != nil {
+		err = fmt.Errorf("%s: %w", RoleFormal, err)
+	}
+	return m, f, join(merr, err)
 }

@@ -157,16 +157,15 @@ func (r *run) stages(ctx context.Context) error {
 func (r *run) stage(ctx context.Context, st Stage) error {
 	s := r.newStage(st, r.o.NumSteps, false)
 	err := s.capture(ctx)
-	cause := s.out.remedy()
-	if err == nil && s.out.Verdict == Invalid && cause != nil && !r.o.NoRetry && !s.envOnly && ctx.Err() == nil {
-		r.say(st, "retry", time.Now(), "not valid: "+cause.why+"; once more "+cause.what)
-		rejected, rerr := s.reject()
-		if rerr != nil {
+	why, moreSteps, ignoreEOS := s.out.remedy()
+	if err == nil && s.out.Verdict == Invalid && why != "" && !r.o.NoRetry && !s.envOnly && ctx.Err() == nil {
+		r.say(st, "retry", time.Now(), "not valid: "+why+"; once more")
+		if rejected, rerr := s.reject(); rerr != nil {
 			s.warn(rerr.Error())
 		} else {
-			s = r.newStage(st, r.o.NumSteps+cause.moreSteps, cause.ignoreEOS)
+			s = r.newStage(st, r.o.NumSteps+moreSteps, ignoreEOS)
 			s.out.StepsAsked, s.out.Tries, s.out.Rejected = r.o.NumSteps, 2, rejected
-			s.warn("the first try was not valid: " + cause.why)
+			s.warn("the first try was not valid: " + why)
 			err = s.capture(ctx)
 		}
 	}

@@ -273,29 +273,20 @@ func (s *stageRun) judgeCache() {
 	o.check(CheckCache, out, "%d of %d prompt tokens came from the prefix cache", cached, o.Load.PromptTokens)
 }
 
-// remedy is what a second try does differently.
-type remedy struct {
-	why, what string
-	moreSteps int
-	ignoreEOS bool
-}
-
-// remedy says what would remove the cause of a verdict, nil where nothing would.
-func (s *StageResult) remedy() *remedy {
+// remedy is what a second try does differently, and why: where prompts were cached, its own are new; where the window
+// was too short, it is longer, past the end of sequence if the model stopped by itself. why is "" where nothing would
+// remove the cause of the verdict.
+func (s *StageResult) remedy() (why string, moreSteps int, ignoreEOS bool) {
 	for _, c := range s.Checks {
 		switch {
 		case c.Outcome != Fail:
 		case c.Name == CheckCache:
-			return &remedy{why: c.Detail, what: "with other prompts"}
+			return c.Detail, 0, false
 		case c.Name == CheckSteps, c.Name == CheckStages:
-			r := &remedy{why: c.Detail, what: "with a longer window", moreSteps: max(s.StepsAsked-s.StepsFound, 1)}
-			if r.ignoreEOS = s.Load.Tokens >= 0 && s.Load.Tokens < s.Load.MaxTokens; r.ignoreEOS {
-				r.what += ", past the end of sequence"
-			}
-			return r
+			return c.Detail, max(s.StepsAsked-s.StepsFound, 1), s.Load.Tokens >= 0 && s.Load.Tokens < s.Load.MaxTokens
 		}
 	}
-	return nil
+	return "", 0, false
 }
 
 // settle computes the verdict of the capture, the worst of its stages'.

@@ -56,9 +56,6 @@ type watched struct {
 	foreign bool
 }
 
-// done reports whether the file is accepted.
-func (s *watched) done() bool { return s.checked && s.reason == "" && !s.foreign }
-
 // remember makes a watch of the files that are there.
 func (s *stageRun) remember() error {
 	s.w = &watch{stageRun: s, files: map[string]*watched{}, before: map[string]seenFile{}}
@@ -181,25 +178,20 @@ func (w *watch) check(ctx context.Context, name string, s *watched) error {
 	return nil
 }
 
-// complete are the accepted names, sorted.
-func (w *watch) complete() (names []string) {
+// sorted are the names of the accepted files, and the others, each with what is wrong with it. late: one of those is
+// more than a leftover .tmp.
+func (w *watch) sorted() (done, pending []string, late bool) {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		if w.files[name].done() {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// pending are the others, sorted, each with what is wrong with it, and whether one of them is more than a leftover .tmp.
-func (w *watch) pending() (list []string, late bool) {
-	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		if s := w.files[name]; !s.foreign && !s.done() {
-			list = append(list, fmt.Sprintf("%s (%d bytes): %s", name, s.Bytes, s.reason))
+		switch s := w.files[name]; {
+		case s.foreign:
+		case s.checked && s.reason == "":
+			done = append(done, name)
+		default:
+			pending = append(pending, fmt.Sprintf("%s (%d bytes): %s", name, s.Bytes, s.reason))
 			late = late || !s.partial
 		}
 	}
-	return list, late
+	return done, pending, late
 }
 
 // shortfall is what of a set of traces did not come in time.
@@ -221,8 +213,7 @@ func (w *watch) wait(ctx context.Context, want []wanted, until time.Time, quiet 
 		if err := w.update(ctx, begin); err != nil {
 			return nil, nil, err
 		}
-		done := w.complete()
-		pending, late := w.pending()
+		done, pending, late := w.sorted()
 		lack := missingRanks(done, want)
 		if w.o.MergeProfiles && !slices.ContainsFunc(done, isMerged) {
 			lack = append(lack, "the merged trace")

@@ -90,23 +90,18 @@ func (s Set) Document(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			if isName(k) && !empty(e) {
+			if out[k] = s.Document(e); isName(k) && !empty(e) {
 				out[k] = Removed
-				continue
 			}
-			out[k] = s.Document(e)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
-		hide := false
+		hide := false // the argument before is a flag for a secret
 		for i, e := range v {
 			text, isText := e.(string)
-			switch {
-			case hide && isText:
+			if out[i] = s.Document(e); hide && isText {
 				out[i] = Removed
-			default:
-				out[i] = s.Document(e)
 			}
 			hide = isText && strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && isName(text)
 		}
@@ -117,20 +112,20 @@ func (s Set) Document(v any) any {
 	return v
 }
 
+// vocabularyToken are names of tokens of a model, which are no secrets.
+var vocabularyToken = regexp.MustCompile(`(?i)(eos|bos|pad)_token$`)
+
 // isName reports whether a field or flag holds a secret.
 func isName(k string) bool {
 	k = strings.ToLower(k)
-	return k == "token" || strings.HasSuffix(k, "_token") && !strings.HasSuffix(k, "eos_token") &&
-		!strings.HasSuffix(k, "bos_token") && !strings.HasSuffix(k, "pad_token") || secretly.MatchString(k)
+	return (k == "token" || strings.HasSuffix(k, "_token") || secretly.MatchString(k)) && !vocabularyToken.MatchString(k)
 }
 
 // empty is a value that says that there is no secret, or how many there are.
 func empty(v any) bool {
-	switch v := v.(type) {
+	switch v.(type) {
 	case nil, bool, float64:
 		return true
-	case string:
-		return v == ""
 	}
-	return false
+	return v == ""
 }

@@ -43,16 +43,13 @@ const (
 	ExitInterrupted = 130
 )
 
-// told is an error of package capture under a program's name.
-type told struct{ error }
+// coded is an error of package capture under a program's name, with the exit code of a capture.
+type coded struct{ error }
 
-func (e told) Error() string { return strings.TrimPrefix(e.error.Error(), "capture: ") }
+func (e coded) Error() string { return strings.TrimPrefix(e.error.Error(), "capture: ") }
 
 // Unwrap returns the package's error.
-func (e told) Unwrap() error { return e.error }
-
-// coded is an error with the exit code of a capture.
-type coded struct{ told }
+func (e coded) Unwrap() error { return e.error }
 
 // exitCodes are by kind, what matters most first.
 var exitCodes = []struct {
@@ -91,5 +88,5 @@ func End(err error) error {
 	if err == nil {
 		return nil
 	}
-	return coded{told{err}}
+	return coded{err}
 }
