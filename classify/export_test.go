@@ -3,8 +3,6 @@ package classify
 import "github.com/llmstrata/strata/internal/wordmatch"
 
 // Names that only tests use from outside.
-var WriteRules = writeRules
-
 var ErrRules = errRules
 
 // Label is the short name that tables show.

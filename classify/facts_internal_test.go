@@ -21,7 +21,7 @@ func TestRolesHaveTheirRules(t *testing.T) {
 		}
 	}
 	for table, ids := range map[string][]string{"ruleRoles": slices.Collect(maps.Keys(ruleRoles)),
-		"ruleOps": slices.Collect(maps.Keys(ruleOps)), "libraryOf": slices.Collect(maps.Keys(libraryOf))} {
+		"ruleOps": slices.Collect(maps.Keys(ruleOps)), "conditions": slices.Collect(maps.Keys(conditions))} {
 		for _, id := range ids {
 			if !known[id] {
 				t.Errorf("%s names %q, which is no rule", table, id)

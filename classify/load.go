@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-json"
@@ -21,10 +22,7 @@ const maxRulesFile = 8 << 20
 // rulesVersion is the version of the rules file format.
 const rulesVersion = 1
 
-type rulesFile struct {
-	Version int        `json:"version"`
-	Rules   []fileRule `json:"rules"`
-}
+var comments = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
 
 type fileRule struct {
 	ID          string   `json:"id"`
@@ -33,6 +31,7 @@ type fileRule struct {
 	Label       string   `json:"label,omitempty"`
 	Subcategory string   `json:"subcategory,omitempty"`
 	Since       string   `json:"since,omitempty"`
+	Library     string   `json:"library,omitempty"`
 	When        Pattern  `json:"when"`
 }
 
@@ -42,7 +41,7 @@ type fileRule struct {
 //	  {"id": "acme.router", "category": "moe", "when": {"function": ["acme_router"]}}
 //	]}
 //
-// Unknown fields, missing ids or categories, repeated ids and rules without a
+// Lines that begin with // are comments. Unknown fields, missing ids or categories, repeated ids and rules without a
 // condition are errors that name the rule by its index and the field.
 func LoadRules(r io.Reader) ([]Rule, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxRulesFile+1))
@@ -52,6 +51,7 @@ func LoadRules(r io.Reader) ([]Rule, error) {
 	if len(data) > maxRulesFile {
 		return nil, fmt.Errorf("%w: larger than %d bytes", errRules, maxRulesFile)
 	}
+	data = comments.ReplaceAll(data, nil)
 	var top struct {
 		Version *int              `json:"version"`
 		Rules   []json.RawMessage `json:"rules"`
@@ -81,29 +81,10 @@ func LoadRules(r io.Reader) ([]Rule, error) {
 		first[f.ID] = i
 		rules = append(rules, Rule{
 			ID: f.ID, Title: f.Title, Category: f.Category, Label: f.Label,
-			Subcategory: f.Subcategory, Since: f.Since, When: f.When,
+			Subcategory: f.Subcategory, Since: f.Since, Library: f.Library, When: f.When,
 		})
 	}
 	return rules, nil
-}
-
-// writeRules writes rules in the form that LoadRules reads. Rules with code
-// (Func or Refine) cannot be written and are an error.
-func writeRules(w io.Writer, rules ...Rule) error {
-	out := rulesFile{Version: rulesVersion, Rules: []fileRule{}}
-	for i, r := range rules {
-		if r.Func != nil || r.Refine != nil {
-			return fmt.Errorf("classify: rule %d%s has a condition in code and cannot be written", i, quoted(r.ID))
-		}
-		out.Rules = append(out.Rules, fileRule{
-			ID: r.ID, Title: r.Title, Category: r.Category, Label: r.Label,
-			Subcategory: r.Subcategory, Since: r.Since, When: r.When,
-		})
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
 }
 
 func strict(data []byte, v any) error {

@@ -1,10 +1,8 @@
 package classify
 
 import (
-	"cmp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
@@ -338,63 +336,3 @@ func (r *Rule) generic() bool {
 
 // weakPrefix begins the IDs of the rules that are asked last.
 const weakPrefix = "weak."
-
-// Default returns the rule set of the triage categories. All calls return the
-// same immutable set.
-func Default() *Ruleset { return defaultRules() }
-
-// The order matters; each list says what it takes from those below it.
-var defaultRules = sync.OnceValue(func() *Ruleset {
-	var all []Rule
-	for _, list := range [][]Rule{
-		memoryOps(),
-		inductorRules(),
-		myelinRules(),
-		communicationRules(),
-		// "A draft token's cache location" is sampling, "a cache write for
-		// draft tokens" is not: kvCacheRules are asked first.
-		kvCacheRules(),
-		samplingFirst(),
-		hybridRules(),
-		moeRules(),
-		attentionRules(),
-		gemmRules(),
-		normRules(),
-		ropeRules(),
-		softmaxRules(),
-		activationRules(),
-		quantizeRules(),
-		reduceRules(),
-		samplingRules(),
-		memoryRules(),
-		elementwiseRules(),
-		weakRules(),
-	} {
-		all = append(all, list...)
-	}
-	for i := range all {
-		all[i].Library = cmp.Or(all[i].Library, libraryOf[all[i].ID])
-		if all[i].Since == "" {
-			all[i].Since = "v0.1.0"
-		}
-	}
-	s := New(all...)
-	for i := range s.compiled {
-		s.compiled[i].standard = true
-	}
-	return s
-})
-
-// libraryOf says for which library rules were written that name no other's kernels.
-// An ID without a rule fails a test.
-var libraryOf = map[string]string{
-	"comm.deep_ep": "deepep", "rope.aiter": "aiter", "attention.aiter_asm": "aiter", "gemm.grouped_triton": "triton",
-	"moe.trtllm_helpers": "tensorrt-llm",
-	"sampling.expand":    "vllm", "gemm.pipeline": "thunderkittens", "quantize.deep_gemm": "deepgemm",
-	"attention.persistent": "flashinfer",
-	"hybrid.chunk":         "flash-linear-attention", "hybrid.parallel": "flash-linear-attention",
-	"gemm.cudnn":         "cudnn",
-	"attention.compress": "deepseek-v4",
-}
-
-func words(w ...string) []string { return w }

@@ -1,7 +1,6 @@
 package classify_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,29 +79,6 @@ func TestDefaultRules(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestRulesFileRoundTrip(t *testing.T) {
-	rules := []classify.Rule{
-		{ID: "a.b", Title: "A", Category: "moe", Label: "L", Subcategory: "s", Since: "v1", When: classify.Pattern{
-			Family: []string{"triton"}, Function: []string{"*x*"}, None: []string{"y"},
-		}},
-		classify.Substring("sub", "Sub", true, "<&>"),
-	}
-	var buf bytes.Buffer
-	if err := classify.WriteRules(&buf, rules...); err != nil {
-		t.Fatal(err)
-	}
-	got, err := classify.LoadRules(&buf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(rules, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if err := classify.WriteRules(&buf, classify.Rule{ID: "o", Func: anything}); err == nil {
-		t.Error("a rule with code was written")
 	}
 }
 
