@@ -11,7 +11,6 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	golang.org/x/sync v0.24.0
 	golang.org/x/tools v0.52.0
-	zombiezen.com/go/sqlite v1.4.2
 )
 
 require (
@@ -32,4 +31,5 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
 	modernc.org/sqlite v1.39.1 // indirect
+	zombiezen.com/go/sqlite v1.4.2 // indirect
 )
