@@ -265,12 +265,6 @@ func gated(flop float64) formula {
 	}
 }
 
-// glu splits one input into halves.
-func glu(in *Inputs) (Work, bool) {
-	n := in.Elements(0)
-	return Work{FLOP: 5 * n / 2, Bytes: 1.5 * n * in.Size(0)}, n > 0 && in.Size(0) > 0
-}
-
 // rotary turns queries and keys in place: positions, both, size of a head, the table of angles.
 func rotary(positions, q, k, table int) formula {
 	return func(in *Inputs) (Work, bool) {
@@ -393,26 +387,6 @@ func topK(in *Inputs) (Work, bool) {
 	return Work{FLOP: n, Bytes: in.Bytes(0) + out*(in.Size(0)+8)}, true
 }
 
-// sorted orders rows and says whence each element came.
-func sorted(in *Inputs) (Work, bool) {
-	d := in.Dim(0)
-	n := product(d)
-	if n == 0 || in.Size(0) == 0 {
-		return Work{}, false
-	}
-	return Work{FLOP: n * math.Log2(max(float64(d[len(d)-1]), 2)), Bytes: 2*n*in.Size(0) + 8*n}, true
-}
-
-// fft transforms rows.
-func fft(in *Inputs) (Work, bool) {
-	d := in.Dim(0)
-	n := product(d)
-	if n == 0 || in.Size(0) == 0 {
-		return Work{}, false
-	}
-	return Work{FLOP: 5 * n * math.Log2(max(float64(d[len(d)-1]), 2)), Bytes: 2 * n * in.Size(0)}, true
-}
-
 // resized is an upsampling: the size of the result is a value, or its factors are.
 func resized(flop float64, size, factors int) formula {
 	return func(in *Inputs) (Work, bool) {
@@ -486,23 +460,6 @@ func repeated(in *Inputs) (Work, bool) {
 	return Work{Bytes: in.Bytes(0) + n*times*in.Size(0), Kind: OpCopy}, n > 0 && times > 0 && in.Size(0) > 0
 }
 
-// padded writes an input with margins: pairs of numbers, those of the innermost dimension first.
-func padded(in *Inputs) (Work, bool) {
-	d, v := in.Dim(0), in.Ints(1)
-	if len(d) == 0 || len(v)%2 != 0 || len(v)/2 > len(d) || in.Size(0) == 0 {
-		return Work{}, false
-	}
-	out := 1.0
-	for i, n := range d {
-		at := 2 * (len(d) - 1 - i)
-		if at < len(v) {
-			n += v[at] + v[at+1]
-		}
-		out *= float64(max(n, 0))
-	}
-	return Work{Bytes: in.Bytes(0) + out*in.Size(0), Kind: OpCopy}, out > 0
-}
-
 // quantised reads values and writes them in a smaller type, with scales.
 func quantised(out, x, scales int, flop float64) formula {
 	return func(in *Inputs) (Work, bool) {
@@ -516,16 +473,6 @@ func quantised(out, x, scales int, flop float64) formula {
 		}
 		return Work{FLOP: flop * n, Bytes: n*in.Size(x) + n*size + in.Bytes(scales), Kind: OpCopy}, true
 	}
-}
-
-// embeddingGradient writes all of the table, and reads the gradients of its rows.
-func embeddingGradient(in *Inputs) (Work, bool) {
-	d, v := in.Dim(0), in.Ints(2)
-	n := product(d)
-	if n == 0 || len(v) != 1 || v[0] <= 0 || in.Size(0) == 0 {
-		return Work{}, false
-	}
-	return Work{FLOP: n, Bytes: in.Bytes(0) + in.Bytes(1) + float64(v[0])*float64(d[len(d)-1])*in.Size(0)}, true
 }
 
 // shortConv is a causal convolution of a few taps a channel: (B,C,T) and (C,k).

@@ -43,7 +43,6 @@ var opRows = []opRow{
 	{names: "aten::matmul", count: matmul, source: fromTorch, composite: true},
 	{names: "aten::_scaled_mm trtllm::cublas_scaled_mm", count: scaledMM, source: fromTorch},
 	{names: "aten::_grouped_mm aten::_scaled_grouped_mm primus_turbo::grouped_gemm primus_turbo::grouped_gemm_impl primus_turbo_cpp_extension::ck_grouped_gemm", count: grouped, source: fromTorch},
-	{names: "aten::_int_mm", count: intMM, source: fromTorch},
 	{names: "aten::_weight_int8pack_mm", count: packed(2), source: fromTorch},
 	{names: "aten::_weight_int4pack_mm", count: packed(3), source: fromTorch},
 	{names: "bitsandbytes::int8_linear_matmul", count: weight(0, 1, -1, -1), source: "bitsandbytes, _ops.py"},
@@ -159,7 +158,6 @@ var opRows = []opRow{
 	{names: "_C::silu_and_mul sgl_kernel::silu_and_mul aiter::silu_and_mul vllm::silu_and_mul", count: gated(5),
 		source: fromVLLM},
 	{names: "_C::gelu_and_mul _C::gelu_tanh_and_mul sgl_kernel::gelu_and_mul sgl_kernel::gelu_tanh_and_mul aiter::gelu_and_mul aiter::gelu_tanh_and_mul", count: gated(8), source: fromVLLM},
-	{names: "aten::glu", count: glu, source: fromTorch},
 	{names: "LigerSiLUMulFunction", count: elementwise(5, 0, 2), source: "Liger-Kernel, swiglu.py"},
 	{names: "_C::rotary_embedding sgl_kernel::rotary_embedding vllm::rotary_embedding", count: rotary(0, 1, 2, 4),
 		source: fromVLLM},
@@ -177,7 +175,6 @@ var opRows = []opRow{
 	{names: "aten::cat aten::stack aten::hstack aten::vstack", count: lists(0, 2), kind: OpCopy, source: fromTorch},
 	{names: "aten::repeat aten::tile", count: repeated, source: fromTorch, composite: true},
 	{names: "aten::flip aten::roll", count: each(0, 0), kind: OpCopy, source: fromTorch},
-	{names: "aten::constant_pad_nd aten::reflection_pad1d aten::reflection_pad2d aten::replication_pad1d aten::replication_pad2d aten::replication_pad3d", count: padded, source: fromTorch, composite: true},
 	{names: "aten::im2col aten::col2im aten::pixel_shuffle aten::pixel_unshuffle aten::unfold_backward",
 		count: each(0, 0), kind: OpCopy, source: fromTorch},
 	// Reductions and scans.
@@ -189,11 +186,9 @@ var opRows = []opRow{
 	{names: "aten::logsumexp", count: reduced(5, 1, 0, false), source: fromTorch},
 	{names: "aten::cumsum aten::cumprod aten::logcumsumexp aten::_cumsum", count: each(0, 1), source: fromTorch},
 	{names: "aten::topk", count: topK, source: fromTorch},
-	{names: "aten::sort aten::argsort aten::msort", count: sorted, source: fromTorch},
 	// Lookups.
 	{names: "aten::embedding", count: lookup(0, 1), source: fromTorch, composite: true, embeds: true},
 	{names: "aten::_embedding_bag", count: lookup(0, 1), source: fromTorch},
-	{names: "aten::embedding_dense_backward", count: embeddingGradient, source: fromTorch},
 	{names: "aten::index_select", count: selected, source: fromTorch},
 	{names: "aten::gather", count: gathered(2), source: fromTorch},
 	{names: "aten::scatter aten::index_copy aten::index_fill aten::masked_scatter", count: scattered(2, 3, 0),
@@ -231,7 +226,6 @@ var opRows = []opRow{
 	{names: "aten::upsample_bilinear2d aten::upsample_linear1d aten::upsample_trilinear3d", count: resized(8, 1, 3),
 		source: fromTorch},
 	{names: "aten::upsample_bicubic2d", count: resized(40, 1, 3), source: fromTorch},
-	{names: "aten::_fft_r2c aten::_fft_c2c aten::_fft_c2r", count: fft, source: fromTorch},
 	// Quantisation.
 	{names: "_C::static_scaled_fp8_quant _C::dynamic_scaled_fp8_quant _C::dynamic_per_token_scaled_fp8_quant _C::scaled_int8_quant aiter::dynamic_per_token_scaled_quant aiter::dynamic_per_tensor_quant aiter::dynamic_per_group_scaled_quant", count: quantised(0, 1, 2, 3), source: fromVLLM},
 	{names: "vllm::triton_per_token_group_quant_fp8 sglang::per_token_group_quant_8bit", count: quantised(0, 0, -1, 3),

@@ -205,15 +205,6 @@ func scaledMM(in *Inputs) (Work, bool) {
 	return w, ok
 }
 
-// intMM multiplies bytes into 32-bit integers.
-func intMM(in *Inputs) (Work, bool) {
-	w, ok := dot("MK KN", 0, 1)(in)
-	if ok {
-		w.Bytes += 3 * float64(w.M) * float64(w.N)
-	}
-	return w, ok
-}
-
 // packed multiplies activations (M,K) with packed weights: as many bytes as they take, and N from the scales (K/g,N,…).
 func packed(scales int) formula {
 	return func(in *Inputs) (Work, bool) {
