@@ -72,8 +72,8 @@ func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
 	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1),
 		ch: [2]*chosen{of.a.of(sides, 0), of.b.of(sides, 1)}, equal: of.a == of.b, sizes: of.sizes, scale: 1}
 	c.trim(m.cut, o)
-	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
-		c.scale = float64(c.ch[0].like.tokens) / float64(c.ch[1].like.tokens)
+	if o.PerToken && c.ch[0].id.tokens > 0 && c.ch[1].id.tokens > 0 {
+		c.scale = float64(c.ch[0].id.tokens) / float64(c.ch[1].id.tokens)
 	}
 	r := newReport(sides)
 	r.A, r.B, r.Left = c.summary(0), c.summary(1), append([]string{}, m.left...)
@@ -180,6 +180,7 @@ type comparison struct {
 	categories bool // rows are categories
 	rows       *rowSet
 	renamed    map[string]string // of side B: what a kernel was called before
+	unsure     map[string]bool   // categories that have operators' kernels on one side
 	parts      [2][]rowTimes
 	filled     int // launches
 
@@ -200,7 +201,7 @@ func sideSummary(s *Side) Summary {
 func (c *comparison) summary(side int) Summary {
 	ch := c.ch[side]
 	out := sideSummary(ch.side)
-	out.Passes, out.Stage, out.Batch, out.Tokens = ch.count(), ch.like.stage, ch.like.batch, ch.like.tokens
+	out.Passes, out.Stage, out.Batch, out.Tokens = ch.count(), ch.id.stage, ch.id.batch, ch.id.tokens
 	for run, pass := range ch.all() {
 		out.Start, out.Trace = pass.Start, cmp.Or(pass.Trace, run.Trace)
 		break
@@ -241,15 +242,17 @@ func (c *comparison) floor(r *Report, o *Options) {
 // kernels; what adds up to the pass is the time that they have of it.
 func (c *comparison) collect() {
 	c.divide()
-	c.parts = [2][]rowTimes{c.measure(0), c.measure(1)}
+	c.measure()
 	total, waits := series{class: Memory}, series{class: Waiting}
 	lost := make([]bool, len(c.rows.names))
 	for i := range c.rows.names {
 		a, b := &c.parts[0][i], &c.parts[1][i]
-		if d := a.most - b.most; min(len(a.time), len(b.time)) == 1 && !c.runs && c.equal && d*d == 1 {
+		lost[i] = c.unsure[c.rows.names[i]]
+		mostA, mostB := slices.Max(a.counts), slices.Max(b.counts)
+		if d := mostA - mostB; min(len(a.time), len(b.time)) == 1 && !c.runs && c.equal && d*d == 1 {
 			lost[i] = true // one pass with one launch less may have lost its record
 		}
-		s := series{class: c.rows.class[i], a: a.time, b: b.time, single: a.most <= 1 && b.most <= 1}
+		s := series{class: c.rows.class[i], a: a.time, b: b.time, single: mostA <= 1 && mostB <= 1}
 		if len(s.a) == 1 || len(s.b) == 1 {
 			s.layers = c.layers(i)
 		}
@@ -304,16 +307,16 @@ func add(sum, x []float64) []float64 {
 
 // fill writes the rows, by the size of their difference.
 func (c *comparison) fill(r *Report) {
-	as, bs := c.means(0, nil), c.means(1, nil)
+	r.A.Wall = 0 // rows add up to it
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
 		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.known(), Status: j.change,
 			Seen: time.Duration(j.seen(len(c.rows.names))), p: j.p}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
-		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
-		row.KernelA, row.KernelB = time.Duration(math.Round(stat.Mean(a.time))),
-			time.Duration(math.Round(stat.Mean(b.time)))
+		row.A, row.B = mean(a.exclusive), mean(b.exclusive)
+		row.Delta = row.B - row.A
+		row.KernelA, row.KernelB = mean(a.time), mean(b.time)
 		row.Low, row.High = j.around(row.kernelDelta())
 		if j.change != Unchanged {
 			row.p = 0
@@ -325,7 +328,7 @@ func (c *comparison) fill(r *Report) {
 		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()),
 			row.sentence()
 		r.Rows = append(r.Rows, row)
-		r.Delta += row.Delta
+		r.A.Wall, r.Delta = r.A.Wall+row.A, r.Delta+row.Delta
 	}
 	slices.SortStableFunc(r.Rows, func(x, y Row) int {
 		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(max(y.A, y.B), max(x.A, x.B)),
@@ -345,16 +348,8 @@ func (c *comparison) fill(r *Report) {
 	r.WallJudged = c.wall.judged
 }
 
-// means are the mean times of one side's rows, which add up to its mean pass.
-func (c *comparison) means(side int, of func(row int) bool) []time.Duration {
-	x := make([]float64, len(c.rows.names))
-	for i := range x {
-		if of == nil || of(i) {
-			x[i] = stat.Mean(c.parts[side][i].exclusive)
-		}
-	}
-	return wholes(x)
-}
+// mean is the mean of nanoseconds.
+func mean(x []float64) time.Duration { return time.Duration(math.Round(stat.Mean(x))) }
 
 // kernelsOf are the kernels of a row on both sides, most time first; one that was renamed is one.
 func (c *comparison) kernelsOf(a, b []kernelUse) []KernelDelta {
@@ -446,32 +441,6 @@ func (c *chosen) layerMeans() []float64 {
 			}
 			out[l] += float64(d) / n
 		}
-	}
-	return out
-}
-
-// wholes rounds values to nanoseconds so that they add up to the rounded sum: those with the largest remainders are
-// rounded up.
-func wholes(x []float64) []time.Duration {
-	out := make([]time.Duration, len(x))
-	order := make([]int, len(x))
-	var sum float64
-	var have time.Duration
-	for i, v := range x {
-		out[i] = time.Duration(math.Floor(v))
-		order[i] = i
-		sum += v
-		have += out[i]
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Compare(x[j]-math.Floor(x[j]), x[i]-math.Floor(x[i]))
-	})
-	for _, i := range order {
-		if have >= time.Duration(math.Round(sum)) {
-			break
-		}
-		out[i]++
-		have++
 	}
 	return out
 }

@@ -131,7 +131,7 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 		}
 	}
 	if of.sizes && c.scale == 1 {
-		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token", c.ch[0].like, c.ch[1].like)
+		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token", c.ch[0].id, c.ch[1].id)
 	}
 	if a, b := len(c.ch[0].layerMeans()), len(c.ch[1].layerMeans()); a > 0 && b > 0 && a != b {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
@@ -153,11 +153,15 @@ func (c *chosen) runTimes() []float64 {
 	return out
 }
 
-// bimodal parts values at the largest step between them, if at least BimodalShare of them lie on either side and that
-// step is wider than both groups are, and than BimodalGap of the values themselves. It returns the middles of the
-// groups.
+// bimodal says of the medians of runs whether they are of two kinds, and the middles of the kinds.
 func bimodal(x []float64) (low, high float64, ok bool) {
-	if len(x) < bimodalRuns {
+	return parted(x, bimodalRuns, func(a, b float64) float64 { return max(a, b) })
+}
+
+// parted parts so many values or more at the largest step between them, if at least bimodalShare of them lie on either
+// side and that step is larger than the groups are wide together, and than bimodalGap of the values themselves.
+func parted(x []float64, fewest int, sum func(a, b float64) float64) (low, high float64, ok bool) {
+	if len(x) < fewest {
 		return
 	}
 	s := slices.Sorted(slices.Values(x))
@@ -172,7 +176,7 @@ func bimodal(x []float64) (low, high float64, ok bool) {
 		return
 	}
 	a, b := s[:at], s[at:]
-	wide := max(a[len(a)-1]-a[0], b[len(b)-1]-b[0])
+	wide := sum(a[len(a)-1]-a[0], b[len(b)-1]-b[0])
 	return median(a), median(b), gap > wide && gap > bimodalGap*median(s)
 }
 

@@ -64,17 +64,6 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// Rows that add up after rounding: largest remainders up.
-func TestWholes(t *testing.T) {
-	got := wholes([]float64{1.6, 2.7, 0.7, 3})
-	if want := []time.Duration{1, 3, 1, 3}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	if got := wholes([]float64{0.5, 0.25, 0.25}); !slices.Equal(got, []time.Duration{1, 0, 0}) {
-		t.Errorf("%v", got)
-	}
-}
-
 // What single passes show, by hand: the standard error of 1, 2, 3, 4 is √(5/3/4), a value of a row moves at most
 // three scaled deviations.
 func TestSpreadByHand(t *testing.T) {
@@ -118,29 +107,6 @@ func TestAutocorrelation(t *testing.T) {
 	}
 	if _, ok := autocorrelation([]float64{1, 1, 1, 1, 1, 1}); ok {
 		t.Error("of equal steps")
-	}
-}
-
-// A trend needs no thinning up to 512 passes, and is relative to the median.
-func TestTrendOfPasses(t *testing.T) {
-	rise := func(n int) []float64 {
-		var x []float64
-		for i := range n {
-			x = append(x, 100+float64(i)/float64(n-1)*10)
-		}
-		return x
-	}
-	for _, n := range []int{6, 20, 512, 513, 1100} {
-		change, _ := trend(rise(n))
-		if want := 10.0 / 105; math.Abs(change-want) > 0.0005 {
-			t.Errorf("%d passes: %v, want %v", n, change, want)
-		}
-	}
-	if _, ok := trend([]float64{1, 2, 3, 4, 5}); ok {
-		t.Error("of five passes")
-	}
-	if _, ok := trend([]float64{-1, -2, -3, -4, -5, -6, -7}); ok {
-		t.Error("of negative times")
 	}
 }
 
@@ -376,10 +342,13 @@ func TestPathsAndSizes(t *testing.T) {
 	if graph, _ := (&chosen{side: s, passes: [][]int{{0, 1, 2, 3, 4}}}).paths(); math.Abs(graph-0.5) > 1e-12 {
 		t.Errorf("of five %v", graph)
 	}
-	for shape, want := range map[string]int64{"": 0, "2×3×4": 24, "16×1×1": 16, "2×x×4": 0} {
-		if got := (&PartTime{Shape: shape}).size(); got != want {
-			t.Errorf("%q: %d, want %d", shape, got, want)
-		}
+	var w Work
+	for _, k := range []PartTime{{GFLOP: 9}, {Shape: "a", GFLOP: 1}, {Shape: "b", GFLOP: 3}, {Shape: "c", GFLOP: 3},
+		{Shape: "d", GFLOP: 2}} {
+		w.add(&k, 1, 1)
+	}
+	if w.join(&Work{Shape: "e", largest: 3}); w.Shape != "b" {
+		t.Errorf("the largest product is %s", w.Shape)
 	}
 	empty := runOf([]use1{{"k", 3, 0}}, []use1{{"k", 3, 10}})
 	if groups, cut := groupPasses([2]*Side{sideOf(empty), sideOf()}); len(groups) != 1 || len(groups[0].passes) != 1 ||

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -36,7 +35,7 @@ func (c *comparison) because(r *Row, row int) string {
 	}
 	var say []string
 	gone, fresh := r.exchanged()
-	equal := math.Abs(r.LaunchesA-r.LaunchesB) <= renameCount*max(r.LaunchesA, r.LaunchesB)
+	equal := r.asOften()
 	switch {
 	case !equal && len(gone) > 0 && len(fresh) > 0:
 		verb := "fused"
@@ -59,11 +58,11 @@ func (c *comparison) because(r *Row, row int) string {
 	if n, of, ok := some(c.parts[0][row].time, c.parts[1][row].time); ok {
 		say = append(say, fmt.Sprintf("in %d of %d passes", n, of))
 	}
-	a, b := c.ch[0].like, c.ch[1].like
+	a, b := c.ch[0].id, c.ch[1].id
 	switch {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
-	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0:
+	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0 && (!c.sameGPU || !r.ownFloors()):
 		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", r.workOf(),
 			100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)),
 			100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
@@ -75,6 +74,14 @@ func (c *comparison) because(r *Row, row int) string {
 		say = append(say, path)
 	}
 	return strings.Join(say, "; ")
+}
+
+// ownFloors reports that equal work has other floors on the two sides: they are the shortest launches of each trace, and
+// not what the GPU can do.
+func (r *Row) ownFloors() bool {
+	far := func(x, y float64) bool { return math.Abs(x-y) > renameCount*max(x, y) }
+	return !far(float64(r.WorkA.Bytes), float64(r.WorkB.Bytes)) && !far(r.WorkA.GFLOP, r.WorkB.GFLOP) &&
+		far(float64(r.WorkA.Floor), float64(r.WorkB.Floor))
 }
 
 // workOf says how the work of a row changed: its bytes, or its operations where arithmetic limits it.
@@ -158,73 +165,24 @@ func some(a, b []float64) (n, of int, ok bool) {
 // apart is bimodal for passes, which vary more than medians of runs do: the gap is as wide as the sum of both groups'
 // widths, too.
 func apart(x []float64) (low, high float64, ok bool) {
-	if len(x) < bimodalPasses {
-		return 0, 0, false
-	}
-	low, high, ok = bimodal(x)
-	if !ok {
-		return low, high, false
-	}
-	var a, b []float64
-	for _, v := range x {
-		if math.Abs(v-low) < math.Abs(v-high) {
-			a = append(a, v)
-		} else {
-			b = append(b, v)
-		}
-	}
-	gap := slices.Min(b) - slices.Max(a)
-	return low, high, gap > slices.Max(a)-slices.Min(a)+slices.Max(b)-slices.Min(b)
+	return parted(x, bimodalPasses, func(a, b float64) float64 { return a + b })
 }
 
-// unsteady says where the passes of a run are of two kinds, or take longer and longer, "" where they are steady. The
-// verdict does not rest on it: means and intervals hold what single passes do.
+// unsteady says where the passes of a run are of two kinds, "" where they are not. The verdict does not rest on it:
+// means and intervals hold what single passes do.
 func unsteady(times []float64) string {
-	if low, high, ok := apart(times); ok {
-		n := 0
-		for _, v := range times {
-			if math.Abs(v-high) < math.Abs(v-low) {
-				n++
-			}
-		}
-		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times),
-			table.Duration(time.Duration(high)), table.Duration(time.Duration(low)))
+	low, high, ok := apart(times)
+	if !ok {
+		return ""
 	}
-	if slope, ok := trend(times); ok {
-		return fmt.Sprintf("passes change while they are recorded: by %+.1f%% from the first to the last", 100*slope)
-	}
-	return ""
-}
-
-// trend tests whether values grow or shrink in their order (Mann and Kendall), by TrendLeast of them at least from
-// the first to the last (Theil and Sen).
-func trend(x []float64) (change float64, ok bool) {
-	const most = 512 // values: more are thinned out
-	if step := (len(x) + most - 1) / most; step > 1 {
-		var thin []float64
-		for i := 0; i < len(x); i += step {
-			thin = append(thin, x[i])
-		}
-		x = thin
-	}
-	m := median(x)
-	if len(x) < bimodalPasses || m <= 0 {
-		return 0, false
-	}
-	var s float64
-	var slopes []float64
-	for i := range x {
-		for j := range i {
-			slopes = append(slopes, (x[i]-x[j])/float64(i-j))
-			s += float64(cmp.Compare(x[i], x[j]))
+	n := 0
+	for _, v := range times {
+		if math.Abs(v-high) < math.Abs(v-low) {
+			n++
 		}
 	}
-	n := float64(len(x))
-	change = median(slopes) * (n - 1) / m
-	// Neighbours resemble each other: a value counts for Effective ones.
-	z := s / math.Sqrt(n*(n-1)*(2*n+5)/18/effective)
-	const known = 1e6 // degrees of freedom of a normal distribution
-	return change, twoSided(z, known) < alpha && math.Abs(change) >= trendLeast
+	return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times),
+		table.Duration(time.Duration(high)), table.Duration(time.Duration(low)))
 }
 
 // mixed tests whether single passes of one side changed by so much that the mean did: a median does not see it.
@@ -236,21 +194,22 @@ func mixed(s series, pass float64) bool {
 	return ok && math.Abs(stat.Mean(s.b)-stat.Mean(s.a)) >= minShare*pass
 }
 
-// The parts of a waterfall, in its order.
+// cascade are the parts of a waterfall, in its order.
 var cascade = []struct {
 	name  string
 	class Class
-	of    func(name string, k Class) bool
-}{
-	{"kernels", Memory, func(name string, k Class) bool { return k == Memory }},
-	{"small kernels", Latency, func(name string, k Class) bool { return k == Latency }},
-	{"exposed communication", Transfer, func(name string, k Class) bool { return k == Transfer }},
-	{"waiting for ranks", Waiting, func(name string, k Class) bool { return name == rowWaiting }},
-	{"between kernels", Waiting, func(name string, k Class) bool {
-		return k == Waiting && name != rowWaiting &&
-			name != rowBetween
-	}},
-	{"between steps", Waiting, func(name string, k Class) bool { return name == rowBetween }},
+}{{"kernels", Memory}, {"small kernels", Latency}, {"exposed communication", Transfer}, {rowWaiting, Waiting},
+	{"between kernels", Waiting}, {rowBetween, Waiting}}
+
+// partOf is the part of the waterfall that a row belongs to.
+func partOf(row string, c Class) string {
+	switch {
+	case row == rowWaiting || row == rowBetween:
+		return row
+	case c == Waiting || c == OfHost:
+		return "between kernels"
+	}
+	return cascade[slices.Index([]Class{Memory, Latency, Transfer}, c)].name
 }
 
 // waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both
@@ -272,7 +231,7 @@ func (c *comparison) waterfall(r *Report) {
 		s := series{class: part.class}
 		row := Row{Operator: part.name, Class: part.class, Kernels: []KernelDelta{}}
 		for i, name := range c.rows.names {
-			if !part.of(name, c.rows.class[i]) {
+			if partOf(name, c.rows.class[i]) != part.name {
 				continue
 			}
 			s.a, s.b = add(s.a, c.parts[0][i].exclusive), add(s.b, c.parts[1][i].exclusive)

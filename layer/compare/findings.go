@@ -58,24 +58,17 @@ func (c *comparison) findings(r *Report) {
 // otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as
 // often; "" where there is none, or where the row's time differs.
 func (c *comparison) otherKernel(r *Row) (was, now string) {
-	if !c.sameGPU || !r.Judged || max(r.A, r.B) < c.least() || abs(r.kernelDelta()) >= c.least() {
+	gone, fresh := r.exchanged()
+	if !c.sameGPU || !r.Judged || max(r.A, r.B) < c.least() || abs(r.kernelDelta()) >= c.least() ||
+		len(gone) == 0 || len(fresh) == 0 || !r.asOften() {
 		return "", ""
 	}
-	for i := range r.Kernels {
-		k := &r.Kernels[i]
-		switch {
-		case k.Status == Renamed:
-			return k.Was, k.Name
-		case now == "" && k.LaunchesA == 0:
-			now = k.Name
-		case was == "" && k.LaunchesB == 0:
-			was = k.Name
-		}
-	}
-	if was == "" || now == "" || math.Abs(r.LaunchesA-r.LaunchesB) > renameCount*max(r.LaunchesA, r.LaunchesB) {
-		return "", ""
-	}
-	return was, now
+	return gone[0], fresh[0]
+}
+
+// asOften reports whether a row has as many launches on both sides, as far as records are not lost.
+func (r *Row) asOften() bool {
+	return math.Abs(r.LaunchesA-r.LaunchesB) <= renameCount*max(r.LaunchesA, r.LaunchesB)
 }
 
 // sentence says what a row's difference is.
@@ -201,10 +194,11 @@ func (c *comparison) worst(r *Report) finding.Finding {
 
 // wallSign is the sign of the step's change where it is beyond noise, else 0.
 func (c *comparison) wallSign(r *Report) int {
-	if !c.wall.judged || c.wall.p >= alpha || abs(r.Delta) < c.least() || sign(c.wall.typical) != sign(c.wall.delta) {
+	if !c.wall.judged || c.wall.p >= alpha || abs(r.Delta) < c.least() ||
+		cmp.Compare(c.wall.typical, 0) != cmp.Compare(c.wall.delta, 0) {
 		return 0
 	}
-	return sign(c.wall.delta)
+	return cmp.Compare(c.wall.delta, 0)
 }
 
 // workSign is the sign of the change of what was found together, or else of all GPU work, where that is beyond noise,
@@ -223,22 +217,12 @@ func (c *comparison) workSign(r *Report) int {
 	}
 	switch {
 	case abs(net) >= c.least():
-		return sign(float64(net))
-	case !c.kinds.steady:
+		return cmp.Compare(net, 0)
+	case !c.kinds.steady || abs(r.Work.Delta) < c.least():
 		return 0
 	case r.Work.Low > 0:
 		return 1
 	case r.Work.High < 0:
-		return -1
-	}
-	return 0
-}
-
-func sign(x float64) int {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
 		return -1
 	}
 	return 0
@@ -254,7 +238,7 @@ func (c *comparison) conclude(r *Report) {
 		r.Verdict = Inconclusive
 	case wall != 0:
 		r.Verdict = of[wall]
-	case work != 0 && work == sign(float64(r.Delta)):
+	case work != 0 && work == cmp.Compare(r.Delta, 0) && abs(r.Delta) >= c.least():
 		r.Verdict = of[work]
 	case work != 0:
 		r.Verdict = Mixed

@@ -85,17 +85,17 @@ type HostRow struct {
 	CountB float64       `json:"count_b"`
 }
 
-// CompareHost judges the operations of runs, B against A, each kind as a family of its own. Operations that could not
-// be a finding, as neither side spends enough on them, are not judged: they would cost the others power.
+// CompareHost judges the operations of runs, B against A, each kind as a family of its own.
 func CompareHost(a, b []*Host, o Options) *HostReport {
-	h := &hostComparison{ruler: rulerOf(0, len(a) > 1 && len(b) > 1), floor: hostFloor, sides: [2][]*Host{a, b}}
+	h := &hostComparison{ruler: rulerOf(0, len(a) > 1 && len(b) > 1), sides: [2][]*Host{a, b},
+		noise: floors{common: cmp.Or(o.Floor, floorSameGPU), class: map[Class]float64{OfHost: hostFloor}}}
 	return h.report(&o)
 }
 
 // hostComparison is the work of one CompareHost.
 type hostComparison struct {
 	ruler
-	floor float64 // of operations of the host
+	noise floors // between runs
 	sides [2][]*Host
 	keys  []opKey
 	ops   map[opKey]*hostOp
@@ -105,6 +105,7 @@ type opKey struct{ kind, name string }
 
 // hostOp is one operation on both sides.
 type hostOp struct {
+	steps  [2]map[int][]time.Duration // times of the runs that have it
 	series series
 	count  [2]float64
 	place  [2]string
@@ -114,22 +115,33 @@ type hostOp struct {
 func (h *hostComparison) report(o *Options) *HostReport {
 	r := &HostReport{Rows: []HostRow{}, StepsNeeded: hostSteps, Floor: hostFloor,
 		FloorFrom: "assumed: no repeated runs were measured"}
-	if o.Noise != nil && o.Noise.Host > 0 {
-		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
-		h.floor = r.Floor
+	wall := series{class: OfHost}
+	for side, steps := range []*int{&r.StepsA, &r.StepsB} {
+		for _, x := range h.sides[side] {
+			*steps += len(x.Walls)
+			wall.put(side, h.unit(x.Walls))
+		}
 	}
-	wall := series{class: OfHost, a: h.walls(h.sides[0]), b: h.walls(h.sides[1])}
 	h.pass = stat.Mean(wall.a)
-	r.StepsA, r.StepsB = steps(h.sides[0]), steps(h.sides[1])
-	r.Wall = interval(wall, h.judge(wall, o))
+	r.Wall = interval(wall, h.judge(wall, 0, hostFloor))
 	r.Least = time.Duration(minShare * h.pass)
 	h.collect()
 	h.effective = min(h.effective, h.independent())
-	if n := h.between(); n > 0 && (o.Noise == nil || o.Noise.Host <= 0) && !h.runs {
-		r.Floor, r.FloorFrom = h.floor, fmt.Sprintf("from how much %d operations of this pair differ", n)
+	if n := h.between(); n > 0 && !h.runs {
+		r.Floor, r.FloorFrom = h.noise.of(OfHost), fmt.Sprintf("from how much %d operations of this pair differ", n)
 	}
-	for _, kind := range h.kinds() {
-		h.judgeKind(kind, o)
+	kinds := map[string][]*hostOp{}
+	for _, k := range h.keys {
+		kinds[k.kind] = append(kinds[k.kind], h.ops[k])
+	}
+	for _, ops := range kinds {
+		var rows []series
+		for _, op := range ops {
+			rows = append(rows, op.series)
+		}
+		for i, j := range h.judgeAll(rows, h.noise, false).rows {
+			ops[i].judged = j
+		}
 	}
 	for _, k := range h.keys {
 		if k.kind == FigureKind {
@@ -138,30 +150,12 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		}
 		r.Rows = append(r.Rows, h.row(k))
 	}
-	h.renames(r, o)
+	h.renames(r)
 	r.Conclusion = r.conclude(time.Duration(cmp.Or(o.HostChange, hostChange) * h.pass))
 	slices.SortStableFunc(r.Rows, func(x, y HostRow) int {
-		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)),
-			cmp.Compare(y.A, x.A))
+		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A))
 	})
 	return r
-}
-
-func steps(hosts []*Host) int {
-	n := 0
-	for _, h := range hosts {
-		n += len(h.Walls)
-	}
-	return n
-}
-
-// walls are the times of the steps of some runs.
-func (h *hostComparison) walls(of []*Host) []float64 {
-	var out []float64
-	for _, x := range of {
-		out = append(out, h.unit(x.Walls)...)
-	}
-	return out
 }
 
 // unit are the values of a run that count: those of its steps, or its median where runs are compared.
@@ -176,55 +170,38 @@ func (h *hostComparison) unit(x []time.Duration) []float64 {
 	return out
 }
 
-// collect makes one series of each operation that either side has, in the order in which they first appear.
+// collect makes one series of each operation that either side has, in the order in which they first appear. Where a
+// run lacks it, it took no time.
 func (h *hostComparison) collect() {
 	h.ops = map[opKey]*hostOp{}
 	for side, hosts := range h.sides {
 		for run, x := range hosts {
 			for i := range x.Operations {
-				h.add(side, run, &x.Operations[i])
+				of := &x.Operations[i]
+				k := opKey{of.Kind, of.Name}
+				op := h.ops[k]
+				if op == nil { // of one step, nothing shows how it varies
+					op = &hostOp{series: series{class: of.Class, single: true},
+						steps: [2]map[int][]time.Duration{{}, {}}}
+					h.ops[k] = op
+					h.keys = append(h.keys, k)
+				}
+				op.steps[side][run], op.place[side] = of.Steps, of.Place
+				op.count[side] += of.Count / float64(len(hosts))
 			}
 		}
 	}
-	for _, k := range h.keys { // where a run lacks it, it took no time
-		op := h.ops[k]
-		op.series.single = true // of one step, nothing shows how it varies
-		op.series.a = h.fill(op.series.a, h.sides[0])
-		op.series.b = h.fill(op.series.b, h.sides[1])
-	}
-}
-
-func (h *hostComparison) add(side, run int, x *Operation) {
-	k := opKey{x.Kind, x.Name}
-	op := h.ops[k]
-	if op == nil {
-		op = &hostOp{series: series{class: x.Class}}
-		h.ops[k] = op
-		h.keys = append(h.keys, k)
-	}
-	values := &op.series.a
-	if side == 1 {
-		values = &op.series.b
-	}
-	*values = append(h.fill(*values, h.sides[side][:run]), h.unit(x.Steps)...)
-	op.count[side] += x.Count / float64(len(h.sides[side]))
-	op.place[side] = x.Place
-}
-
-// fill adds zeros for steps of runs that lack an operation.
-func (h *hostComparison) fill(values []float64, runs []*Host) []float64 {
-	n := 0
-	for _, r := range runs {
-		if h.runs {
-			n += min(len(r.Walls), 1)
-		} else {
-			n += len(r.Walls)
+	for _, op := range h.ops {
+		for side, hosts := range h.sides {
+			for run, x := range hosts {
+				steps, ok := op.steps[side][run]
+				if !ok {
+					steps = make([]time.Duration, len(x.Walls))
+				}
+				op.series.put(side, h.unit(steps))
+			}
 		}
 	}
-	for len(values) < n {
-		values = append(values, 0)
-	}
-	return values
 }
 
 // independent is how many independent steps one step counts for, by the autocorrelation that the operations show
@@ -279,7 +256,7 @@ func (h *hostComparison) between() int {
 		if k.kind == FigureKind || s.class != OfHost {
 			continue
 		}
-		r := h.ruler.judge(s, 0, 0)
+		r := h.judge(s, 0, 0)
 		la, lb := h.typical(s)
 		if !r.judged || la <= 0 || lb <= 0 {
 			continue
@@ -300,7 +277,7 @@ func (h *hostComparison) between() int {
 		}
 		return sum/float64(len(ratios)) - cutMean
 	}
-	low, high := 0.0, 2*h.floor
+	low, high := 0.0, 2*h.noise.of(OfHost)
 	if excess(low) > 0 {
 		for range 40 { // to a billionth
 			if mid := (low + high) / 2; excess(mid) > 0 {
@@ -314,56 +291,8 @@ func (h *hostComparison) between() int {
 	}
 	// A mean of cut squares says 0.885 times as much as the variance.
 	const efficiency = 0.885
-	h.floor, h.floorDF = max(high, floorLeast), efficiency*float64(len(ratios))
+	h.noise.class[OfHost], h.floorDF = max(high, floorLeast), efficiency*float64(len(ratios))
 	return len(ratios)
-}
-
-func (h *hostComparison) kinds() []string {
-	var out []string
-	for _, k := range h.keys {
-		if !slices.Contains(out, k.kind) {
-			out = append(out, k.kind)
-		}
-	}
-	return out
-}
-
-// judge tests one series by the floor of its class.
-func (h *hostComparison) judge(s series, o *Options) result {
-	floor := floorSameGPU
-	switch {
-	case s.class == OfHost:
-		floor = h.floor
-	case o.Floor > 0:
-		floor = o.Floor
-	}
-	return h.ruler.judge(s, 0, floor)
-}
-
-// judgeKind tests the operations of one kind together.
-func (h *hostComparison) judgeKind(kind string, o *Options) {
-	least := minShare * h.pass
-	var ps []float64
-	var at []*hostOp
-	for _, k := range h.keys {
-		op := h.ops[k]
-		if k.kind != kind {
-			continue
-		}
-		j := &op.judged
-		j.result = h.judge(op.series, o)
-		if change := oneSided(op.series); change != Unchanged && j.enough {
-			j.change, j.found = change, math.Abs(j.delta) >= least
-			continue
-		}
-		if j.judged && max(stat.Mean(op.series.a), stat.Mean(op.series.b)) >= least {
-			ps, at = append(ps, j.p), append(at, op)
-		}
-	}
-	for i, found := range holm(ps, alpha) {
-		j := &at[i].judged
-		j.found = found && math.Abs(j.delta) >= least
-	}
 }
 
 func interval(s series, r result) Interval {
@@ -389,54 +318,69 @@ func (h *hostComparison) row(k opKey) HostRow {
 
 // renames joins an operation that is gone with a new one of the same place that occurs as often and takes as long: it
 // has another name, and nothing else changed.
-func (h *hostComparison) renames(r *HostReport, o *Options) {
+func (h *hostComparison) renames(r *HostReport) {
 	type place struct{ kind, place string }
-	fresh := map[place][]int{}
+	of := func(i int) *hostOp { return h.ops[opKey{r.Rows[i].Kind, r.Rows[i].Name}] }
+	gone, fresh := map[place][]int{}, map[place][]int{}
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Status == New {
-			p := place{row.Kind, h.ops[opKey{row.Kind, row.Name}].place[1]}
+		switch row := &r.Rows[i]; row.Status {
+		case Removed:
+			p := place{row.Kind, of(i).place[0]}
+			gone[p] = append(gone[p], i)
+		case New:
+			p := place{row.Kind, of(i).place[1]}
 			fresh[p] = append(fresh[p], i)
 		}
 	}
-	gone := map[int]bool{}
-	for i := range r.Rows {
-		old := &r.Rows[i]
-		if old.Status != Removed {
-			continue
-		}
-		was := h.ops[opKey{old.Kind, old.Name}]
-		p := place{old.Kind, was.place[0]}
-		for at, k := range fresh[p] {
-			now := h.ops[opKey{r.Rows[k].Kind, r.Rows[k].Name}]
-			if !h.sameAs(was, now, o) {
-				continue
-			}
-			joined := series{class: was.series.class, a: was.series.a, b: now.series.b}
-			res := h.judge(joined, o)
-			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res),
-				time.Duration(res.seen(len(h.keys))), old.CountA
-			r.Rows[k].Status, r.Rows[k].Was, r.Rows[k].Significant, r.Rows[k].Judged = Renamed, old.Name, false, true
-			gone[i] = true
-			fresh[p] = slices.Delete(fresh[p], at, at+1)
-			break
+	byTime := func(x, y int) int {
+		a, b := &r.Rows[x], &r.Rows[y]
+		return cmp.Or(cmp.Compare(max(a.A, a.B), max(b.A, b.B)), cmp.Compare(a.Name, b.Name))
+	}
+	joined := func(x, y int) (series, result) {
+		s := series{class: of(x).series.class, a: of(x).series.a, b: of(y).series.b}
+		return s, h.judge(s, 0, h.noise.of(s.class))
+	}
+	same := func(x, y int) bool {
+		a, b := of(x).count[0], of(y).count[1]
+		_, j := joined(x, y)
+		return math.Abs(a-b) <= renameCount*a && j.judged && j.p > alpha
+	}
+	old := map[int]bool{}
+	for p := range gone {
+		for _, pair := range pairUp(gone[p], fresh[p], byTime, same) {
+			was, now := &r.Rows[pair[0]], &r.Rows[pair[1]]
+			s, j := joined(pair[0], pair[1])
+			now.Interval, now.Seen, now.CountA = interval(s, j), time.Duration(j.seen(len(h.keys))), was.CountA
+			now.Status, now.Was, now.Significant, now.Judged = Renamed, was.Name, false, true
+			old[pair[0]] = true
 		}
 	}
 	kept := r.Rows[:0]
 	for i, row := range r.Rows {
-		if !gone[i] {
+		if !old[i] {
 			kept = append(kept, row)
 		}
 	}
 	r.Rows = kept
 }
 
-// sameAs reports whether two operations occur as often and take as long, as far as two equal runs do.
-func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
-	if math.Abs(a.count[0]-b.count[1]) > renameCount*a.count[0] {
-		return false
+// pairUp pairs what is the same of two lists, in their order: each thing is compared with the one of the other list
+// that is next to it, so that long lists take no longer than to sort them.
+func pairUp[T any](a, b []T, order func(x, y T) int, same func(x, y T) bool) (pairs [][2]T) {
+	slices.SortFunc(a, order)
+	slices.SortFunc(b, order)
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case same(a[i], b[j]):
+			pairs = append(pairs, [2]T{a[i], b[j]})
+			i, j = i+1, j+1
+		case order(a[i], b[j]) < 0:
+			i++
+		default:
+			j++
+		}
 	}
-	r := h.judge(series{class: a.series.class, a: a.series.a, b: b.series.b}, o)
-	return r.judged && r.p > alpha
+	return pairs
 }
 
 // sentence says what an operation's difference is.

@@ -18,28 +18,25 @@ func (c *chosen) hosts() []*Host {
 		for _, p := range passes {
 			wanted[run.Passes[p].Index] = true
 		}
-		out = append(out, run.Host.only(func(step int) bool { return wanted[run.Host.Passes[step]] }))
+		out = append(out, run.Host.only(wanted))
 	}
 	return out
 }
 
-// only keeps the steps that keep chooses.
-func (h *Host) only(keep func(step int) bool) *Host {
-	var at []int
-	for i := range h.Walls {
-		if keep(i) {
-			at = append(at, i)
+// only keeps the steps of some passes.
+func (h *Host) only(passes map[int]bool) *Host {
+	out := &Host{}
+	for i, p := range h.Passes {
+		if passes[p] {
+			out.Passes, out.Walls = append(out.Passes, p), append(out.Walls, h.Walls[i])
 		}
 	}
-	out := &Host{}
-	for _, i := range at {
-		out.Passes, out.Walls = append(out.Passes, h.Passes[i]), append(out.Walls, h.Walls[i])
-	}
-	for k := range h.Operations {
-		op := h.Operations[k]
-		kept := make([]time.Duration, 0, len(at))
-		for _, i := range at {
-			kept = append(kept, op.Steps[i])
+	for _, op := range h.Operations {
+		kept := make([]time.Duration, 0, len(out.Walls))
+		for i, p := range h.Passes {
+			if passes[p] {
+				kept = append(kept, op.Steps[i])
+			}
 		}
 		op.Steps = kept
 		out.Operations = append(out.Operations, op)

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -30,8 +31,17 @@ func identityOf(r *Run, p *Pass) identity {
 	return id
 }
 
-// like names the work.
-func (x identity) like() like { return like{x.stage, x.batch, x.tokens} }
+// String names the work.
+func (x identity) String() string {
+	s := string(x.stage)
+	if x.batch >= 0 {
+		s += fmt.Sprintf(", batch %d", x.batch)
+	}
+	if x.tokens >= 0 {
+		s += fmt.Sprintf(", %d tokens", x.tokens)
+	}
+	return s
+}
 
 // agrees reports whether two sizes are equal, or one is unknown.
 func agrees(a, b int64) bool { return a == b || a < 0 || b < 0 }
@@ -160,7 +170,7 @@ func (g *group) add(at place, d time.Duration) {
 
 // of are a side's passes, by run.
 func (g *group) of(sides [2]*Side, side int) *chosen {
-	c := &chosen{side: sides[side], like: g.id.like(), passes: make([][]int, len(sides[side].Runs))}
+	c := &chosen{side: sides[side], id: g.id, passes: make([][]int, len(sides[side].Runs))}
 	for _, p := range g.passes {
 		if p.side == side {
 			c.passes[p.run] = append(c.passes[p.run], p.pass)
@@ -209,40 +219,32 @@ func bySize(sides [2]*Side, g *group) []*group {
 	if g.id.tokens >= 0 || len(g.passes) < 2 {
 		return []*group{g}
 	}
-	type timed struct {
-		at place
-		d  float64
-	}
-	var all []timed
-	for _, at := range g.passes {
-		all = append(all, timed{at, float64(sides[at.side].Runs[at.run].Passes[at.pass].gpuTime())})
-	}
-	slices.SortStableFunc(all, func(x, y timed) int { return cmp.Compare(x.d, y.d) })
-	cutAt := 0
-	widest := 0.0
+	pass := func(at place) *Pass { return &sides[at.side].Runs[at.run].Passes[at.pass] }
+	all := slices.SortedStableFunc(slices.Values(g.passes), func(x, y place) int {
+		return cmp.Compare(pass(x).gpuTime(), pass(y).gpuTime())
+	})
+	cutAt, widest := 0, 1+sizeGap
 	for i := 1; i < len(all); i++ {
-		if all[i-1].d > 0 && all[i].d/all[i-1].d > max(widest, 1+sizeGap) {
-			cutAt, widest = i, all[i].d/all[i-1].d
+		if a, b := float64(pass(all[i-1]).gpuTime()), float64(pass(all[i]).gpuTime()); a > 0 && b/a > widest {
+			cutAt, widest = i, b/a
 		}
 	}
 	if cutAt == 0 {
 		return []*group{g}
 	}
-	type run struct{ side, run int }
 	var parts [2]*group
-	runs := [2]map[run]bool{{}, {}}
-	for i := range parts {
+	runs := map[place]int{} // in which parts a run has passes
+	oneRun := false         // has passes of both
+	for i, list := range [][]place{all[:cutAt], all[cutAt:]} {
 		parts[i] = &group{id: g.id, sig: g.sig, size: g.size}
-		for _, t := range [][]timed{all[:cutAt], all[cutAt:]}[i] {
-			parts[i].add(t.at, time.Duration(t.d))
-			runs[i][run{t.at.side, t.at.run}] = true
+		for _, at := range list {
+			parts[i].add(at, pass(at).gpuTime())
+			at.pass = 0
+			runs[at] |= 1 << i
+			oneRun = oneRun || runs[at] == 3
 		}
 	}
-	mixed := false
-	for r := range runs[0] {
-		mixed = mixed || runs[1][r]
-	}
-	if !mixed || !mostScale(sides, parts[0], parts[1]) {
+	if !oneRun || !mostScale(sides, parts[0], parts[1]) {
 		return []*group{g}
 	}
 	const depth = 8 // sizes of one kind of pass

@@ -3,6 +3,8 @@ package compare
 import (
 	"math"
 	"slices"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // A judgement is what the statistics say of all rows of a pair.
@@ -47,13 +49,13 @@ func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 		}
 		r := &j.rows[i]
 		r.result = k.judge(s, byClass[s.class], floor.of(s.class))
-		if s.class != Waiting { // nothing waits is a time like any other
+		if s.class != Waiting && (s.class != OfHost || r.enough) { // nothing waits is a time like any other
 			r.change = oneSided(s)
 		}
 		switch {
 		case r.change != Unchanged:
 			r.found = math.Abs(r.delta) >= minShare*k.pass && s.class != Transfer
-		case r.judged:
+		case r.judged && max(stat.Mean(s.a), stat.Mean(s.b)) >= leastShare(s.class)*k.pass: // others cost power
 			ps, at = append(ps, r.p), append(at, i)
 		}
 	}

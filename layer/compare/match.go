@@ -14,27 +14,10 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// like names a group of passes.
-type like struct {
-	stage         layer.Stage
-	batch, tokens int64
-}
-
-func (l like) String() string {
-	s := string(l.stage)
-	if l.batch >= 0 {
-		s += fmt.Sprintf(", batch %d", l.batch)
-	}
-	if l.tokens >= 0 {
-		s += fmt.Sprintf(", %d tokens", l.tokens)
-	}
-	return s
-}
-
 // chosen are the passes of one side that are compared: by run, indices into its Passes.
 type chosen struct {
 	side   *Side
-	like   like
+	id     identity
 	passes [][]int
 }
 
@@ -372,7 +355,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 				break
 			}
 			c := g.of(sides, side)
-			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.like,
+			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.id,
 				100*float64(g.time[side])/float64(max(m.all[side], 1))))
 		}
 		n := 0
@@ -422,7 +405,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
 	default:
 		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0],
-			largest[0].id.like(), largest[1].id.like(), 100*largest[0].sig.likeness(largest[1].sig))
+			largest[0].id, largest[1].id, 100*largest[0].sig.likeness(largest[1].sig))
 	}
 }
 

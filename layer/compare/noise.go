@@ -30,8 +30,6 @@ type Noise struct {
 	// Common is that of all GPU work together, Classes that of a row beside the common shift, by the row's class.
 	Common  float64           `json:"common"`
 	Classes map[Class]float64 `json:"classes"`
-	// Host is that of an operation of the host; 0 where none was measured.
-	Host float64 `json:"host"`
 }
 
 // errNoise is wrapped where noise cannot be learned or read.
@@ -88,7 +86,7 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	cb.dropFirst()
 	for r := range s.Runs {
 		if len(ca.passes[r]) == 0 {
-			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", errNoise, s.Runs[r].Trace, ca.like)
+			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", errNoise, s.Runs[r].Trace, ca.id)
 		}
 		if s.Runs[r].GPU != s.Runs[0].GPU {
 			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
@@ -96,10 +94,9 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	}
 	c := &comparison{ruler: rulerOf(0, true), ch: [2]*chosen{ca, cb}, scale: 1, noise: floors{common: floorSameGPU}}
 	c.collect()
-	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage),
+	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.id.stage),
 		Classes: map[Class]float64{}}
 	c.learn(n)
-	n.Host = learnHost(ca.hosts())
 	return n, ctx.Err()
 }
 
@@ -152,32 +149,6 @@ func logsOf(values []float64, pass float64, c Class) []float64 {
 	return out
 }
 
-// learnHost is the pooled deviation of the host's operations that are large enough to be findings; 0 where there are
-// none.
-func learnHost(runs []*Host) float64 {
-	if len(runs) < leastRuns {
-		return 0
-	}
-	h := &hostComparison{ruler: rulerOf(0, true), sides: [2][]*Host{runs, nil}}
-	h.collect()
-	wall := stat.Mean(h.walls(runs))
-	var sum, n float64
-	for _, k := range h.keys {
-		op := h.ops[k]
-		if op.series.class != OfHost {
-			continue
-		}
-		if logs := logsOf(op.series.a, wall, OfHost); logs != nil {
-			d := deviation(winsorised(logs))
-			sum, n = sum+d*d, n+1
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return math.Sqrt(sum / n)
-}
-
 // deviation is the standard deviation of a sample.
 func deviation(x []float64) float64 {
 	return standardError(x) * math.Sqrt(float64(len(x)))
@@ -197,7 +168,7 @@ func ReadNoise(r io.Reader) (*Noise, error) {
 	if n.Schema != noiseSchema {
 		return nil, fmt.Errorf("%w: its schema is %q, want %q", errNoise, n.Schema, noiseSchema)
 	}
-	values := []float64{n.Common, n.Host}
+	values := []float64{n.Common}
 	for _, sd := range n.Classes {
 		values = append(values, sd)
 	}

@@ -75,9 +75,6 @@ const (
 	bimodalGap   = 0.05
 	// bimodalPasses is from how many passes on those of a run may be of two kinds: of fewer, noise parts more.
 	bimodalPasses = 6
-	// trendLeast is by how much passes change from the first to the last of a run for that to be said: as much as
-	// makes a finding of the step.
-	trendLeast = 0.03
 	// otherPath is how far the shares of kernels that graphs replay may be apart on the same path, otherCompiled
 	// those of kernels that a compiler wrote: matrix products are the libraries' in compiled models too, so that a
 	// third of the kernels is the rule there.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 )
@@ -69,7 +70,10 @@ func TestPlanted(t *testing.T) {
 			d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.5)
 			d.rename("nvjet_tst_128x8_64x12_4x1", "zzz_new_thing")
 		}, compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5, "zzz_new_thing instead of nvjet"},
-		{"removed", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, compare.Faster,
+		{"removed", func(d doc, _ map[int64]int) {
+			d.stretch(named("act_and_mul"), 0)
+			d.drop(named("act_and_mul"))
+		}, compare.Faster,
 			finding.OperatorRemoved, "activation", -26.8, ""},
 		{"idle between steps", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, compare.Slower,
 			finding.WaitChanged, "between steps", 700, ""},
@@ -156,6 +160,100 @@ func (d doc) waits(word string, us float64, passOf map[int64]int) {
 	}
 }
 
+// slowHost makes all that the CPU does take factor times as long. Kernels begin as soon after their launch, and after
+// the kernel before, as they did.
+func (d doc) slowHost(factor float64) {
+	list := d.events()
+	slices.SortStableFunc(list, func(a, b map[string]any) int { return cmp.Compare(ts(a), ts(b)) })
+	id := func(e map[string]any) any { args, _ := e["args"].(map[string]any); return args["correlation"] }
+	ends := func(e map[string]any) float64 { dur, _ := e["dur"].(float64); return ts(e) + dur }
+	launched, latency, first := map[any]float64{}, math.Inf(1), math.Inf(1)
+	for _, e := range list {
+		switch cat, _ := e["cat"].(string); {
+		case strings.HasPrefix(cat, "cuda_"):
+			launched[id(e)] = ends(e)
+		case onGPU(e):
+			latency = min(latency, ts(e)-launched[id(e)])
+		}
+		if e["dur"] != nil {
+			first = min(first, ts(e))
+		}
+	}
+	warp := func(t float64) float64 { return first + factor*(t-first) }
+	var was, free float64 // ends of the kernel before
+	for _, e := range list {
+		dur, _ := e["dur"].(float64)
+		switch end := ends(e); {
+		case e["ts"] == nil:
+		case !onGPU(e):
+			e["ts"] = warp(ts(e))
+			if e["dur"] != nil {
+				e["dur"] = factor * dur
+			}
+		default:
+			gap := ts(e) - max(was, launched[id(e)]+latency)
+			e["ts"] = max(free, warp(launched[id(e)])+latency) + gap
+			was, free = end, ts(e)+dur
+		}
+	}
+}
+
+// A host that takes half as long again for all that it does: each of its operations is found with that size, the step
+// with the time that the GPU then waits, and no kernel is.
+func TestPlantedHost(t *testing.T) {
+	eager := func(c *gen.Config) {
+		c.Passes, c.NoFlows, c.Stacks = slices.Clone(c.Passes), true, true
+		for i := range c.Passes {
+			c.Passes[i].Mode = gen.Eager
+		}
+	}
+	with := func(seed uint64, factor float64) (*compare.Side, float64) {
+		text, passOf := generated(t, seed, eager)
+		d := parse(t, text)
+		starts := map[int]*map[string]any{}
+		d.passesOf(passOf, 1, func(e map[string]any) {
+			if p := passOf[int64(math.Round(ts(e)*1e3))]; starts[p] == nil || ts(e) < ts(*starts[p]) {
+				starts[p] = &e
+			}
+		})
+		if factor != 1 {
+			d.slowHost(factor)
+		}
+		s := d.side(t, nil)
+		s.Runs[0].Host = d.host(t)
+		return s, (ts(*starts[20]) - ts(*starts[2])) / 18
+	}
+	a, stepA := with(1, 1)
+	b, stepB := with(2, 1.5)
+	r := report(t, a, b, compare.Options{})
+	want := time.Duration(1e3 * (stepB - stepA))
+	if r.Verdict != compare.Slower || want < r.Wall.Low || want > r.Wall.High {
+		t.Errorf("%s (%v to %v); want slower by %v", r.Text, r.Wall.Low, r.Wall.High, want)
+	}
+	if f := r.First; f.Kind != finding.HostChanged || f.PerStep <= 0 {
+		t.Errorf("look first at %s: %s", f.Kind, f.Evidence)
+	}
+	found := 0
+	for _, row := range r.Host.Rows {
+		if row.Class == compare.OfHost && row.Significant {
+			if found++; row.A/2 < row.Low || row.A/2 > row.High {
+				t.Errorf("%s %s: %v to %v (%v to %v)", row.Kind, row.Name, row.A, row.B, row.Low, row.High)
+			}
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Kind != finding.WaitChanged && f.Kind != finding.HostChanged {
+			t.Errorf("%s: %s", f.Kind, f.Sentence())
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d operations of the host are found", found)
+	}
+	if back := report(t, b, a, compare.Options{}); back.Verdict != compare.Faster {
+		t.Errorf("the other way round: %s", back.Text)
+	}
+}
+
 // split makes two kernels of each one whose name holds a word: the first takes a share of its time, the second the
 // rest.
 func (d doc) split(word, first, second string, share float64) {
@@ -186,6 +284,17 @@ func (d doc) perStep(passOf map[int64]int, words ...string) float64 {
 // Changes of more than one kernel: what is found, where, and the phrase that says why.
 func TestPlantedElsewhere(t *testing.T) {
 	parallel := func(c *gen.Config) { c.TP = 2 }
+	var reduced float64 // µs a decode step of all-reduces after attention
+	reduces := func(c *gen.Config) {
+		parallel(c)
+		truth := c.Truth
+		c.Truth = func(x gen.Truth) {
+			if x.Pass > 0 && strings.Contains(x.Operator, opname.AttnAllReduce) {
+				reduced += float64(x.Duration) / 1e3 / 20
+			}
+			truth(x)
+		}
+	}
 	splitK := func(c *gen.Config) { c.Arch.SplitK = true }
 	decodes := func(edit func(p *gen.Pass)) func(c *gen.Config) {
 		return func(c *gen.Config) {
@@ -219,6 +328,10 @@ func TestPlantedElsewhere(t *testing.T) {
 		{"waiting for ranks", parallel, parallel, func(d doc, passOf map[int64]int) { d.waits("reduce_", 400, passOf) },
 			compare.Options{}, compare.Slower, "waiting waiting for ranks", "waiting for ranks",
 			func(_, _ func(...string) float64) float64 { return 400 }, "", "waiting for ranks"},
+		{"a faster all-reduce", parallel, reduces, func(d doc, _ map[int64]int) { d.stretch(named("reduce_"), 0.6) },
+			compare.Options{}, compare.Faster, "operator attn_all_reduce", "attn_all_reduce",
+			func(_, _ func(...string) float64) float64 { return -0.4 * reduced }, "8 launches, each ",
+			"exposed communication"},
 		{"fused", splitK, splitK, func(d doc, _ map[int64]int) {
 			d.drop(named("splitKreduce"))
 			d.rename("splitK_TNT", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT")

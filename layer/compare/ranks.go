@@ -135,30 +135,28 @@ func joinHosts(a, b *Host, first int) *Host {
 	if a == nil || b == nil {
 		return nil // the operations of one file say nothing of the other's steps
 	}
-	out := &Host{Passes: slices.Clone(a.Passes), Walls: slices.Concat(a.Walls, b.Walls)}
-	for _, p := range b.Passes {
-		if p >= 0 {
-			p += first
-		}
-		out.Passes = append(out.Passes, p)
-	}
+	out := &Host{Walls: slices.Concat(a.Walls, b.Walls)}
 	at := map[opKey]int{}
-	for _, op := range a.Operations {
-		at[opKey{op.Kind, op.Name}] = len(out.Operations)
-		op.Steps = slices.Concat(op.Steps, make([]time.Duration, len(b.Walls)))
-		op.Count *= float64(len(a.Walls)) / float64(max(len(out.Walls), 1))
-		out.Operations = append(out.Operations, op)
-	}
-	for _, op := range b.Operations {
-		count := op.Count * float64(len(b.Walls)) / float64(max(len(out.Walls), 1))
-		i, ok := at[opKey{op.Kind, op.Name}]
-		if !ok {
-			i = len(out.Operations)
-			out.Operations = append(out.Operations, op)
-			out.Operations[i].Steps, out.Operations[i].Count = make([]time.Duration, len(out.Walls)), 0
+	for i, h := range []*Host{a, b} {
+		for _, p := range h.Passes {
+			if p >= 0 {
+				p += i * first
+			}
+			out.Passes = append(out.Passes, p)
 		}
-		copy(out.Operations[i].Steps[len(a.Walls):], op.Steps)
-		out.Operations[i].Count += count
+		for _, op := range h.Operations {
+			k := opKey{op.Kind, op.Name}
+			to, ok := at[k]
+			if !ok {
+				to = len(out.Operations)
+				at[k] = to
+				fresh := op
+				fresh.Steps, fresh.Count = make([]time.Duration, len(out.Walls)), 0
+				out.Operations = append(out.Operations, fresh)
+			}
+			copy(out.Operations[to].Steps[i*len(a.Walls):], op.Steps)
+			out.Operations[to].Count += op.Count * float64(len(h.Walls)) / float64(max(len(out.Walls), 1))
+		}
 	}
 	return out
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
@@ -228,11 +226,11 @@ type Work struct {
 	Floor time.Duration `json:"floor_ns,omitempty"` // how long the GPU needs at least
 	Bytes int64         `json:"bytes,omitempty"`    // weights, cache and activations
 	GFLOP float64       `json:"gflop,omitempty"`    // 10⁹ operations
-	// Shape is M×N×K of its products, the largest first, where it has any.
+	// Shape is M×N×K of the product with most operations, where it has any.
 	Shape string `json:"shape,omitempty"`
 
-	compute bool  // arithmetic limits it
-	largest int64 // product of Shape
+	compute bool    // arithmetic limits it
+	largest float64 // GFLOP of the kernel with Shape
 }
 
 // add counts a kernel of one of n passes.
@@ -241,33 +239,20 @@ func (w *Work) add(k *PartTime, scale, n float64) {
 	w.Bytes += int64(scale * float64(k.Bytes) / n)
 	w.GFLOP += scale * k.GFLOP / n
 	w.compute = w.compute || k.Compute
-	if size := k.size(); size > w.largest {
-		w.Shape, w.largest = k.Shape, size
-	}
+	w.shape(k.Shape, k.GFLOP)
 }
 
 // join adds the work of another kernel.
 func (w *Work) join(of *Work) {
 	w.Floor, w.Bytes, w.GFLOP, w.compute = w.Floor+of.Floor, w.Bytes+of.Bytes, w.GFLOP+of.GFLOP, w.compute || of.compute
-	if of.largest > w.largest {
-		w.Shape, w.largest = of.Shape, of.largest
-	}
+	w.shape(of.Shape, of.largest)
 }
 
-// size is the product of a shape's sizes, 0 for none.
-func (k *PartTime) size() int64 {
-	if k.Shape == "" {
-		return 0
+// shape keeps the product with most operations.
+func (w *Work) shape(s string, gflop float64) {
+	if s != "" && (w.Shape == "" || gflop > w.largest) {
+		w.Shape, w.largest = s, gflop
 	}
-	size := int64(1)
-	for part := range strings.SplitSeq(k.Shape, "×") {
-		n, err := strconv.ParseInt(part, 10, 64)
-		if err != nil {
-			return 0
-		}
-		size *= n
-	}
-	return size
 }
 
 // Other is a comparison of other passes than the main one's, or of another rank, in short.

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -77,8 +78,13 @@ type use struct {
 	name   string
 	labels map[string]float64 // launches a pass, by label
 	count  float64            // launches a pass
-	before map[string]bool    // bases of neighbours
-	after  map[string]bool
+	near   map[neighbour]bool
+}
+
+// A neighbour is the base name of the kernel that most often runs before another one, or after it.
+type neighbour struct {
+	base  string
+	after bool
 }
 
 // uses lists the kernels that the compared passes of a side run.
@@ -88,12 +94,12 @@ func (c *comparison) uses(side int) map[string]*use {
 	for of, k := range c.ch[side].kernels() {
 		u := out[of.Name]
 		if u == nil {
-			u = &use{name: of.Name, labels: map[string]float64{}, before: map[string]bool{}, after: map[string]bool{}}
+			u = &use{name: of.Name, labels: map[string]float64{}, near: map[neighbour]bool{}}
 			out[of.Name] = u
 		}
 		u.labels[of.label(c.categories)] += float64(k.Count) / n
 		u.count += float64(k.Count) / n
-		u.before[of.Before], u.after[of.After] = true, true
+		u.near[neighbour{of.Before, false}], u.near[neighbour{of.After, true}] = true, true
 	}
 	return out
 }
@@ -140,6 +146,7 @@ func (c *comparison) anonymous(label string) bool {
 // each side.
 func (c *comparison) relabel() [2]map[string]string {
 	out := [2]map[string]string{{}, {}}
+	c.renamed, c.unsure = map[string]string{}, map[string]bool{}
 	of := [2]map[string]*use{c.uses(0), c.uses(1)}
 	first := 0 // of the sides, whichever is called A
 	if c.lessKnown(of[0], of[1]) {
@@ -157,32 +164,56 @@ func (c *comparison) relabel() [2]map[string]string {
 			out[second][y.name] = la
 		}
 	}
-	var gone, fresh []*use
+	gone, fresh := map[neighbour][]*use{}, map[neighbour][]*use{}
 	for _, name := range sortedKeys(a) {
 		if y := b[name]; y == nil {
-			gone = append(gone, a[name])
+			a[name].list(gone)
 		} else if equal(a[name], y) {
 			join(a[name], y)
+			if out[first][name] == "" && out[second][name] == "" {
+				c.divideOf(a[name], y)
+			}
 		}
 	}
 	for _, name := range sortedKeys(b) {
 		if a[name] == nil {
-			fresh = append(fresh, b[name])
+			b[name].list(fresh)
 		}
 	}
-	c.renamed = map[string]string{}
-	for _, x := range gone {
-		i := slices.IndexFunc(fresh, func(y *use) bool { return equal(x, y) && samePlace(x, y) })
-		if i < 0 {
-			continue
+	paired := map[*use]bool{}
+	single := func(u *use) bool { return paired[u] }
+	for _, at := range slices.SortedFunc(maps.Keys(gone), func(x, y neighbour) int {
+		return cmp.Or(compareBool(x.after, y.after), cmp.Compare(x.base, y.base))
+	}) {
+		for _, p := range pairUp(slices.DeleteFunc(gone[at], single), slices.DeleteFunc(fresh[at], single),
+			func(x, y *use) int { return cmp.Or(cmp.Compare(x.count, y.count), cmp.Compare(x.name, y.name)) }, equal) {
+			join(p[0], p[1])
+			paired[p[0]], paired[p[1]] = true, true
+			c.renamed[p[second].name] = p[first].name
 		}
-		join(x, fresh[i])
-		names := [2]string{}
-		names[first], names[second] = x.name, fresh[i].name
-		c.renamed[names[1]] = names[0]
-		fresh = slices.Delete(fresh, i, i+1)
 	}
 	return out
+}
+
+// divideOf notes the categories that have more of a kernel's launches on one side, which runs as many of them: there,
+// other launches have an operator.
+func (c *comparison) divideOf(x, y *use) {
+	for _, labels := range []map[string]float64{x.labels, y.labels} {
+		for l := range labels {
+			if a, b := x.labels[l], y.labels[l]; c.anonymous(l) && math.Abs(a-b) > renameCount*max(a, b) {
+				c.unsure[l] = true
+			}
+		}
+	}
+}
+
+// list adds a kernel to those that have a known neighbour in common with it.
+func (u *use) list(of map[neighbour][]*use) {
+	for at := range u.near {
+		if at.base != "" {
+			of[at] = append(of[at], u)
+		}
+	}
 }
 
 // lessKnown reports whether a side knows the operator of fewer launches than the other; where both know as many,
@@ -206,20 +237,6 @@ func (c *comparison) lessKnown(a, b map[string]*use) bool {
 	return cmp.Or(cmp.Compare(knownA, knownB), cmp.Compare(textA, textB)) < 0
 }
 
-// samePlace reports whether kernels run between the same ones, or on one side where the other neighbour has another
-// name, too.
-func samePlace(x, y *use) bool {
-	both := func(p, q map[string]bool) bool {
-		for name := range p {
-			if name != "" && q[name] {
-				return true
-			}
-		}
-		return false
-	}
-	return both(x.before, y.before) || both(x.after, y.after)
-}
-
 // only is the one name of a map, "" where it has several.
 func only(m map[string]float64) string {
 	for name := range m {
@@ -230,20 +247,13 @@ func only(m map[string]float64) string {
 	return ""
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // rowSet is the rows in which both sides are compared.
 type rowSet struct {
 	names []string
 	class []Class
-	of    [2][][]int // row by side, run and part
+	of    [2]map[*Run][]int // row by side, run and part
 }
 
 // divide finds the rows of the compared passes, in the order of a model, then categories and waiting.
@@ -284,16 +294,17 @@ func (c *comparison) divide() {
 			func(x, y Class) int { return cmp.Compare(times[name][x], times[name][y]) }))
 	}
 	for side, ch := range c.ch {
+		rs.of[side] = map[*Run][]int{}
 		for r := range ch.side.Runs {
-			parts := ch.side.Runs[r].Parts
-			rows := make([]int, len(parts))
+			run := &ch.side.Runs[r]
+			rows := make([]int, len(run.Parts))
 			for i := range rows {
-				row, ok := at[joint[c.label(names, side, &parts[i])]]
+				row, ok := at[joint[c.label(names, side, &run.Parts[i])]]
 				if rows[i] = row; !ok {
 					rows[i] = -1 // of other passes
 				}
 			}
-			rs.of[side] = append(rs.of[side], rows)
+			rs.of[side][run] = rows
 		}
 	}
 	c.rows = rs
@@ -303,57 +314,47 @@ func (c *comparison) divide() {
 type rowTimes struct {
 	exclusive, time []float64 // of each pass, or of each run its median
 	full            []float64 // exclusive, with what lost records would have taken
+	counts          []int     // launches of each pass
 	launches        float64   // a pass, in the mean
-	most            int       // launches of a pass
 	kernels         []kernelUse
 	work            Work // a pass, in the mean
 }
 
-// usualLaunches is how many kernels of each row most of the compared passes of each side run: a pass with a few less
-// has lost records, and its time is filled in where it is judged. Where a side has no two passes that agree, the
-// other side's count holds if both run the same kernels.
-func (c *comparison) usualLaunches() [2][]int {
-	var usual [2][]int
-	var agree [2][]int
-	for side := range c.ch {
-		usual[side], agree[side] = make([]int, len(c.rows.names)), make([]int, len(c.rows.names))
-		counts := make([]map[int]int, len(c.rows.names))
-		for i := range counts {
-			counts[i] = map[int]int{}
-		}
-		for r, passes := range c.ch[side].passes {
-			for _, p := range passes {
-				for row, n := range c.launchesOf(side, r, p) {
-					counts[row][n]++
-				}
-			}
-		}
-		for row := range counts {
-			for n, passes := range counts[row] { // of equally frequent ones the larger: records are lost, none are made
-				if passes > agree[side][row] || passes == agree[side][row] && n > usual[side][row] {
-					usual[side][row], agree[side][row] = n, passes
-				}
-			}
+// mode is the most frequent of some counts and how often it occurs; of equally frequent ones the larger, as records
+// are lost and none are made.
+func mode(counts []int) (value, times int) {
+	of := map[int]int{}
+	for _, n := range counts {
+		of[n]++
+		if of[n] > times || of[n] == times && n > value {
+			value, times = n, of[n]
 		}
 	}
-	own := [2][]int{slices.Clone(usual[0]), slices.Clone(usual[1])}
-	for side := range usual {
-		for row := range usual[side] {
-			if agree[side][row] < 2 && c.equal {
-				usual[side][row] = max(own[0][row], own[1][row])
-			}
-		}
-	}
-	return usual
+	return value, times
 }
 
-// launchesOf counts the kernels of each row in a pass.
-func (c *comparison) launchesOf(side, run, pass int) []int {
-	out := make([]int, len(c.rows.names))
-	for _, t := range c.ch[side].side.Runs[run].Passes[pass].Parts {
-		out[c.rows.of[side][run][t.Part]] += t.Count
+// fillIn multiplies the times of passes that lack a few of a row's usual launches, whose records are lost. Where a side
+// has no two passes that agree on what is usual, the other side's count holds if both run the same kernels.
+func (c *comparison) fillIn() {
+	for row := range c.rows.names {
+		var usual, agree [2]int
+		for side := range c.parts {
+			usual[side], agree[side] = mode(c.parts[side][row].counts)
+		}
+		for side := range c.parts {
+			t, want := &c.parts[side][row], usual[side]
+			if agree[side] < 2 && c.equal {
+				want = max(usual[0], usual[1])
+			}
+			t.full = slices.Clone(t.exclusive)
+			for p, n := range t.counts {
+				if f := fill(n, want); f > 1 {
+					t.time[p], t.full[p] = f*t.time[p], f*t.full[p]
+					c.filled += want - n
+				}
+			}
+		}
 	}
-	return out
 }
 
 // fill is by what a row's time is multiplied where a few of its launches are missing.
@@ -364,85 +365,65 @@ func fill(launches, usual int) float64 {
 	return 1
 }
 
-// measure adds up the rows of one side; times of side B are scaled.
-func (c *comparison) measure(side int) []rowTimes {
-	usual := c.usualLaunches()
-	scale := 1.0
-	if side == 1 {
-		scale = c.scale
-	}
-	out := make([]rowTimes, len(c.rows.names))
-	names := make([]map[string]*kernelUse, len(out))
-	ch := c.ch[side]
-	n := float64(max(ch.count(), 1))
-	at := -1 // pass of all runs
-	for r, passes := range ch.passes {
-		run := &ch.side.Runs[r]
-		own := make([]rowTimes, len(out))
-		for _, p := range passes {
-			at++
-			exclusive, kernel, launches := make([]float64, len(out)), make([]float64, len(out)), make([]int, len(out))
-			for i := range run.Passes[p].Parts {
-				k := &run.Passes[p].Parts[i]
-				name := &run.Parts[k.Part]
-				row := c.rows.of[side][r][k.Part]
-				exclusive[row] += scale * float64(k.Exclusive)
-				if !name.isKernel() {
-					kernel[row] += scale * float64(k.Exclusive)
+// measure adds up the rows of both sides by pass; times of side B are scaled.
+func (c *comparison) measure() {
+	for side, scale := range []float64{1, c.scale} {
+		ch := c.ch[side]
+		passes, n := ch.count(), float64(max(ch.count(), 1))
+		out, names := make([]rowTimes, len(c.rows.names)), make([]map[string]*kernelUse, len(c.rows.names))
+		for row := range out {
+			out[row] = rowTimes{exclusive: make([]float64, passes), time: make([]float64, passes),
+				counts: make([]int, passes)}
+			names[row] = map[string]*kernelUse{}
+		}
+		at := 0
+		for run, pass := range ch.all() {
+			for i := range pass.Parts {
+				k := &pass.Parts[i]
+				of, row := &run.Parts[k.Part], c.rows.of[side][run][k.Part]
+				t := &out[row]
+				t.exclusive[at] += scale * float64(k.Exclusive)
+				if !of.isKernel() {
+					t.time[at] += scale * float64(k.Exclusive)
 					continue
 				}
-				kernel[row] += scale * float64(k.Time)
-				launches[row] += k.Count
-				if names[row] == nil {
-					names[row] = map[string]*kernelUse{}
-				}
-				u := names[row][name.Name]
+				t.time[at] += scale * float64(k.Time)
+				t.counts[at] += k.Count
+				t.launches += float64(k.Count) / n
+				t.work.add(k, scale, n)
+				u := names[row][of.Name]
 				if u == nil {
-					u = &kernelUse{name: name.Name, category: name.Category, times: make([]float64, ch.count())}
-					names[row][name.Name] = u
+					u = &kernelUse{name: of.Name, category: of.Category, times: make([]float64, passes)}
+					names[row][of.Name] = u
 				}
 				u.launches += float64(k.Count) / n
-				out[row].work.add(k, scale, n)
 				u.work.add(k, scale, n)
 				u.time, u.wait = u.time+k.Time, u.wait+k.Wait
 				u.times[at] += scale * float64(k.Time)
 			}
-			for row := range out {
-				full := exclusive[row]
-				if f := fill(launches[row], usual[side][row]); f > 1 {
-					kernel[row] *= f
-					full *= f
-					c.filled += usual[side][row] - launches[row]
-				}
-				own[row].full = append(own[row].full, full)
-				own[row].exclusive, own[row].time = append(own[row].exclusive, exclusive[row]),
-					append(own[row].time, kernel[row])
-				out[row].launches += float64(launches[row]) / n
-				out[row].most = max(out[row].most, launches[row])
-			}
+			at++
 		}
 		for row := range out {
-			if c.runs && len(passes) > 0 {
-				own[row].exclusive, own[row].time, own[row].full = []float64{median(own[row].exclusive)},
-					[]float64{median(own[row].time)}, []float64{median(own[row].full)}
+			for _, u := range names[row] {
+				u.time, u.wait = time.Duration(float64(u.time)*scale/n), time.Duration(float64(u.wait)*scale/n)
+				out[row].kernels = append(out[row].kernels, *u)
 			}
-			out[row].full = append(out[row].full, own[row].full...)
-			out[row].exclusive, out[row].time = append(out[row].exclusive, own[row].exclusive...),
-				append(out[row].time, own[row].time...)
+			slices.SortFunc(out[row].kernels, func(x, y kernelUse) int {
+				return cmp.Or(cmp.Compare(y.time, x.time), cmp.Compare(x.name, y.name))
+			})
+		}
+		c.parts[side] = out
+	}
+	c.fillIn()
+	for side, ch := range c.ch {
+		for row := range c.parts[side] {
+			t := &c.parts[side][row]
+			t.exclusive, t.time, t.full = c.units(ch, t.exclusive), c.units(ch, t.time), c.units(ch, t.full)
+			for i := range t.kernels {
+				t.kernels[i].times = c.units(ch, t.kernels[i].times)
+			}
 		}
 	}
-	for row := range out {
-		for _, u := range names[row] {
-			u.time, u.wait = time.Duration(float64(u.time)*scale/n), time.Duration(float64(u.wait)*scale/n)
-			u.times = c.units(ch, u.times)
-			out[row].kernels = append(out[row].kernels, *u)
-		}
-		slices.SortFunc(out[row].kernels, func(x, y kernelUse) int {
-			return cmp.Or(cmp.Compare(y.time, x.time),
-				cmp.Compare(x.name, y.name))
-		})
-	}
-	return out
 }
 
 // units are the values that are compared: those of passes, or the median of each run's.
@@ -463,23 +444,21 @@ func (c *comparison) units(ch *chosen, values []float64) []float64 {
 // layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
 func (c *comparison) layers(row int) []float64 {
 	of := func(side int) (sum []time.Duration) {
-		for r, passes := range c.ch[side].passes {
-			for _, p := range passes {
-				for _, t := range c.ch[side].side.Runs[r].Passes[p].Parts {
-					if len(t.Layers) == 0 || c.rows.of[side][r][t.Part] != row {
-						continue
-					}
-					sum = slices.Concat(sum, make([]time.Duration, max(0, len(t.Layers)-len(sum))))
-					for l, d := range t.Layers {
-						sum[l] += d
-					}
+		for run, pass := range c.ch[side].all() {
+			for _, t := range pass.Parts {
+				if c.rows.of[side][run][t.Part] != row {
+					continue
 				}
-				if sum != nil {
-					return sum
+				sum = slices.Concat(sum, make([]time.Duration, max(0, len(t.Layers)-len(sum))))
+				for l, d := range t.Layers {
+					sum[l] += d
 				}
 			}
+			if sum != nil {
+				break
+			}
 		}
-		return nil
+		return sum
 	}
 	la, lb := of(0), of(1)
 	if len(la) != len(lb) {

@@ -48,6 +48,15 @@ type series struct {
 	other  bool      // the sides spend most of it in kernels of different names
 }
 
+// put adds values of a side.
+func (s *series) put(side int, values []float64) {
+	if side == 0 {
+		s.a = append(s.a, values...)
+	} else {
+		s.b = append(s.b, values...)
+	}
+}
+
 // A ruler is what the differences of a pair are held against.
 type ruler struct {
 	pass      float64 // mean total of a pass

@@ -101,6 +101,28 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		"delta_kernel_ns", "low_ns", "high_ns", "judged", "significant", "status",
 		"launches_a", "launches_b", "a_floor_ns", "b_floor_ns", "because", "category", "a_wait_ns", "b_wait_ns",
 		"a_bytes", "b_bytes", "a_gflop", "b_gflop", "a_shape", "b_shape")
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		own := KernelDelta{A: row.KernelA, B: row.KernelB, Low: row.Low, High: row.High, Judged: row.Judged,
+			Significant: row.Significant, Status: row.Status, LaunchesA: row.LaunchesA, LaunchesB: row.LaunchesB,
+			WorkA: row.WorkA, WorkB: row.WorkB}
+		for _, k := range row.Kernels {
+			own.WaitA, own.WaitB = own.WaitA+k.WaitA, own.WaitB+k.WaitB
+		}
+		if err := row.csv(c, "operator", &own); err != nil {
+			return err
+		}
+		for k := range row.Kernels {
+			if err := row.csv(c, "kernel", &row.Kernels[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Flush()
+}
+
+// csv writes a line about the row, or about a kernel of it.
+func (r *Row) csv(c *table.CSV, kind string, k *KernelDelta) error {
 	texts := func(list ...string) {
 		for _, s := range list {
 			c.String(s)
@@ -111,43 +133,27 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			c.Int(int64(d))
 		}
 	}
-	work := func(a, b *Work) {
-		c.Int(a.Bytes)
-		c.Int(b.Bytes)
-		c.Float(a.GFLOP)
-		c.Float(b.GFLOP)
-		texts(a.Shape, b.Shape)
+	texts(kind, r.Operator, k.Name, k.Was, string(r.Class))
+	because := ""
+	if kind == "operator" { // a kernel has no part of the step of its own
+		because = r.Because
+		times(r.A, r.B, r.Delta)
+	} else {
+		texts("", "", "")
 	}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		texts("operator", row.Operator, "", "", string(row.Class))
-		times(row.A, row.B, row.Delta, row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High)
-		texts(fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), string(row.Status))
-		c.Float(row.LaunchesA)
-		c.Float(row.LaunchesB)
-		times(row.WorkA.Floor, row.WorkB.Floor)
-		texts(row.Because, "", "", "")
-		work(&row.WorkA, &row.WorkB)
-		if err := c.End(); err != nil {
-			return err
-		}
-		for k := range row.Kernels {
-			k := &row.Kernels[k]
-			texts("kernel", row.Operator, k.Name, k.Was, string(row.Class), "", "", "")
-			times(k.A, k.B, k.B-k.A, k.Low, k.High)
-			texts(fmt.Sprint(k.Judged), fmt.Sprint(k.Significant), string(k.Status))
-			c.Float(k.LaunchesA)
-			c.Float(k.LaunchesB)
-			times(k.WorkA.Floor, k.WorkB.Floor)
-			texts("", k.Category)
-			times(k.WaitA, k.WaitB)
-			work(&k.WorkA, &k.WorkB)
-			if err := c.End(); err != nil {
-				return err
-			}
-		}
-	}
-	return c.Flush()
+	times(k.A, k.B, k.B-k.A, k.Low, k.High)
+	texts(fmt.Sprint(k.Judged), fmt.Sprint(k.Significant), string(k.Status))
+	c.Float(k.LaunchesA)
+	c.Float(k.LaunchesB)
+	times(k.WorkA.Floor, k.WorkB.Floor)
+	texts(because, k.Category)
+	times(k.WaitA, k.WaitB)
+	c.Int(k.WorkA.Bytes)
+	c.Int(k.WorkB.Bytes)
+	c.Float(k.WorkA.GFLOP)
+	c.Float(k.WorkB.GFLOP)
+	texts(k.WorkA.Shape, k.WorkB.Shape)
+	return c.End()
 }
 
 // section prints a list under a title, at most so many of its lines; nothing where the list is empty.
@@ -192,6 +198,14 @@ func name(s *Summary) string {
 // us prints microseconds.
 func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
 
+// text prints where the difference is judged to lie.
+func (i *Interval) text(judged bool) string {
+	if !judged {
+		return ""
+	}
+	return us(i.Low) + " … " + us(i.High)
+}
+
 // overlaps is from which share on the time of a row's kernels and its part of the step differ so much that both are
 // printed.
 const overlaps = 0.05
@@ -232,11 +246,7 @@ func (r *Report) table(most int) *table.Table {
 		if r.Delta != 0 {
 			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + "%"
 		}
-		interval := fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
-		if !row.Judged {
-			interval = ""
-		}
-		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found,
+		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, row.text(row.Judged), share, row.Found,
 			fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
 			first(row.Names(0)), first(row.Names(1))}
 		if both {
@@ -263,11 +273,7 @@ func (r *Report) cascade() *table.Table {
 		table.Number("95% interval"), table.Text("Found"))
 	for i := range r.Waterfall {
 		row := &r.Waterfall[i]
-		between := ""
-		if row.Judged {
-			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
-		}
-		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), between, row.Found)
+		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), row.Found)
 	}
 	return t
 }
@@ -279,11 +285,7 @@ func (h *HostReport) table(most int) *table.Table {
 		table.Text("Found"), table.Number("Count"))
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
-		between := ""
-		if row.Judged {
-			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
-		}
-		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between,
+		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged),
 			found(row.Judged, row.Significant, row.Status, row.Delta, h.Least),
 			fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
