@@ -98,8 +98,6 @@ type Contract struct {
 	// SelfStop: the window closes after the steps that were sent, which are Extra more than the passes wanted.
 	SelfStop bool `json:"self_stop"`
 	Extra    int  `json:"extra_steps"`
-	// Exact: the server counts the passes itself, also where the requests would make more.
-	Exact bool `json:"exact"`
 	// OwnDir: traces land in the folder that the request names; else in one fixed at launch, from which they are
 	// moved. Rewrites: the name is fixed, so a second run replaces the first one's file.
 	OwnDir   bool `json:"own_dir"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -98,7 +99,7 @@ func (s *stageRun) words() string {
 	switch {
 	case c.SelfStop:
 		end = fmt.Sprintf("the server ends the window after %d steps; a stop request follows", p.steps+c.Extra)
-	case c.Exact:
+	case slices.Contains(c.Listed, FieldMaxIterations):
 		end = fmt.Sprintf("the server ends the window after %d passes; a stop request follows", p.passes())
 	case c.Start == "":
 		end = "the window opens and ends at the iterations fixed at launch"

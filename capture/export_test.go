@@ -16,7 +16,7 @@ const ManifestFile = manifestFile
 
 // Missing is missingRanks for a count of ranks.
 func Missing(complete []string, expect int) []string {
-	return missingRanks(complete, wantRanks(firstRanks(axisGlobal, expect), false))
+	return missingRanks(complete, firstRanks(axisGlobal, expect))
 }
 
 // Detect is detect with a client of its own.

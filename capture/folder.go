@@ -1,12 +1,8 @@
 package capture
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -123,18 +119,6 @@ func (f *folder) move(from, dir string) (string, error) {
 		return "", fmt.Errorf("capture: move %s to %s: %w", f.abs(from), f.abs(dir), err)
 	}
 	return to, nil
-}
-
-// sha256 is the sum of a file, in hex.
-func (f *folder) sha256(ctx context.Context, name string) (string, error) {
-	file, err := f.root.Open(name)
-	if err != nil {
-		return "", fmt.Errorf("capture: %w", err)
-	}
-	defer file.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, bounded{ctx, file})
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // writeJSON replaces a document of ours, in one step: a process may be killed at any time. A link in its place is

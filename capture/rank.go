@@ -76,15 +76,6 @@ func (r rank) fits(want rank) bool {
 	return shared || n != none && want == noRank.with(axisGlobal, n) && r == noRank.with(axisTP, n)
 }
 
-// wanted is one trace to wait for.
-type wanted struct {
-	Rank rank
-	// Half is the stage under the server's by-stage mode, else "".
-	Half Stage `json:",omitempty"`
-}
-
-func (w wanted) String() string { return strings.TrimSpace(w.Rank.String() + " " + string(w.Half)) }
-
 // firstRanks are n ranks by their index along an axis.
 func firstRanks(axis, n int) []rank {
 	ranks := make([]rank, n)
@@ -94,41 +85,26 @@ func firstRanks(axis, n int) []rank {
 	return ranks
 }
 
-// wantRanks lists the traces of the ranks, which are two each in the server's by-stage mode.
-func wantRanks(ranks []rank, byStage bool) []wanted {
-	var w []wanted
-	for _, r := range ranks {
-		if byStage {
-			w = append(w, wanted{r, StagePrefill}, wanted{r, StageDecode})
-		} else {
-			w = append(w, wanted{Rank: r})
-		}
-	}
-	return w
-}
-
-// labelled is what tells the traces of ranks apart: engines that write to folders of their own may share labels.
+// labelled is what tells the traces of ranks apart: engines that write to folders of their own may share labels, and
+// in the server's by-stage mode each rank writes two.
 type labelled struct {
-	dir string
-	wanted
+	dir  string
+	rank rank
+	half Stage
 }
 
-// missingRanks lists the ranks of want without a complete file; an empty answer is enough to stop waiting. Names
-// without any label are counted, not matched, and a set as large as wanted is complete whatever its labels are:
-// servers number their processes in more ways than this package knows. Without want it names the gaps in what is
-// there: ranks 0 and 2 show that 1 is missing.
-func missingRanks(complete []string, want []wanted) []string {
+// missingRanks lists the ranks of want without a complete file, or with fewer than are wanted; an empty answer is
+// enough to stop waiting. Names without any label are counted, not matched, and a set as large as wanted is complete
+// whatever its labels are: servers number their processes in more ways than this package knows. Without want it names
+// the gaps in what is there: ranks 0 and 2 show that 1 is missing.
+func missingRanks(complete []string, want []rank) []string {
 	have := map[labelled]bool{}
 	unlabelled := 0
-	byHalf := len(want) > 0 && want[0].Half != ""
 	for _, f := range complete {
-		k := labelled{path.Dir(f), wanted{Rank: parseRank(f)}}
-		if byHalf {
-			k.Half = halfOf(f)
-		}
+		k := labelled{path.Dir(f), parseRank(f), halfOf(f)}
 		switch {
 		case isMerged(f), isFrontend(f):
-		case k.Rank == noRank:
+		case k.rank == noRank:
 			unlabelled++
 		default:
 			have[k] = true
@@ -145,12 +121,16 @@ func missingRanks(complete []string, want []wanted) []string {
 		return nil
 	}
 	var names []string
+	left := map[rank]int{} // files of a rank wanted that no wanted one before has taken
 	for _, w := range want {
-		met := false
-		for k := range have {
-			met = met || k.Rank.fits(w.Rank) && k.Half == w.Half
+		if _, ok := left[w]; !ok {
+			for k := range have {
+				if k.rank.fits(w) {
+					left[w]++
+				}
+			}
 		}
-		if !met {
+		if left[w]--; left[w] < 0 {
 			names = append(names, w.String())
 		}
 	}
@@ -161,14 +141,14 @@ func missingRanks(complete []string, want []wanted) []string {
 }
 
 // upToLast are the ranks up to the last one of a set that is numbered along one axis.
-func upToLast(have map[labelled]bool) []wanted {
+func upToLast(have map[labelled]bool) []rank {
 	for _, axis := range []int{axisGlobal, axisTP} {
 		last, all := none, true
 		for k := range have {
-			last, all = max(last, k.Rank[axis]), all && k.Rank[axis] != none
+			last, all = max(last, k.rank[axis]), all && k.rank[axis] != none
 		}
 		if all && last != none && last < maxWorld {
-			return wantRanks(firstRanks(axis, last+1), false)
+			return firstRanks(axis, last+1)
 		}
 	}
 	return nil

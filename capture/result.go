@@ -106,8 +106,6 @@ type Trace struct {
 	// Path is absolute.
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
-	// SHA256 is of the file's bytes, in hex.
-	SHA256 string `json:"sha256"`
 	// Rank is the label in the name, "" for none.
 	Rank   string `json:"rank,omitempty"`
 	Merged bool   `json:"merged,omitempty"`
@@ -138,11 +136,8 @@ type Load struct {
 	ElapsedS float64 `json:"elapsed_s"`
 }
 
-// Timings are seconds per phase.
+// Timings are seconds per phase; those of requests are in [Load].
 type Timings struct {
-	// WarmupS is the warm-up requests, RequestsS the profiled ones.
-	WarmupS   float64 `json:"warmup_s"`
-	RequestsS float64 `json:"requests_s"`
 	// StartS and StopS are the profiler's answers, ArmDelayS the wait between arming and the first request.
 	StartS    float64 `json:"start_s"`
 	ArmDelayS float64 `json:"arm_delay_s"`

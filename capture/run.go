@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -250,8 +251,8 @@ type span struct {
 	ID string `json:"id"`
 	// ByStage: the server writes a file for each stage.
 	ByStage bool `json:"by_stage"`
-	// Expected are the processes that write a trace each, nil when unknown.
-	Expected []wanted `json:"expected"`
+	// Expected are the processes that write the traces, one for each, nil when unknown.
+	Expected []rank `json:"expected"`
 }
 
 // con is the contract of the engines, which are of one sort.
@@ -269,8 +270,11 @@ func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
 	for _, t := range r.d.targets {
 		if t.role.runs(st) {
 			s.wins = append(s.wins, &window{t: t, limit: &r.o.Timeouts, state: StateOff})
-			s.Expected = append(s.Expected, wantRanks(t.info.expected, s.ByStage)...)
+			s.Expected = append(s.Expected, t.info.expected...)
 		}
+	}
+	if s.ByStage {
+		s.Expected = slices.Concat(s.Expected, s.Expected)
 	}
 	c := s.con()
 	s.plan = r.plan(st, steps, ignoreEOS, c.SelfStop)
@@ -308,7 +312,6 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 		}
 	}
 	s.out.Warmup, err = s.send(ctx, "warmup", s.plan.warmup, s.o.Timeouts.Request)
-	s.out.Timings.WarmupS = s.out.Warmup.ElapsedS
 	if err != nil {
 		return err
 	}
@@ -355,7 +358,6 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 		err = s.pause(ctx, s.o.Attach, "profiling the traffic that is there for %v")
 	} else {
 		s.out.Load, err = s.send(ctx, "requests", s.plan.capture, s.requestLimit())
-		s.out.Timings.RequestsS = s.out.Load.ElapsedS
 	}
 	if err != nil {
 		return err
@@ -448,7 +450,7 @@ func (s *stageRun) traces(ctx context.Context) error {
 	s.out.Timings.TracesS = seconds(time.Since(begin))
 	var cerr error
 	if ctx.Err() == nil {
-		cerr = s.collect(ctx, names, err == nil && short == nil)
+		cerr = s.collect(names, err == nil && short == nil)
 	}
 	detail := fmt.Sprintf("%d traces", len(names))
 	if s.out.Expected > 0 {
@@ -486,7 +488,7 @@ func (s *stageRun) traces(ctx context.Context) error {
 
 // collect adds the traces to the result. It moves a complete set into the stage's folder unless the server wrote it
 // there, and writes the server's information beside it.
-func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err error) {
+func (s *stageRun) collect(names []string, move bool) (err error) {
 	s.out.Traces, s.out.Ranks, s.placed = []Trace{}, []string{}, nil
 	for _, n := range names {
 		t := Trace{Rank: parseRank(n).String(), Merged: isMerged(n), Frontend: isFrontend(n),
@@ -504,9 +506,6 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 			}
 		}
 		t.Path = s.f.abs(at)
-		if t.SHA256, err = s.f.sha256(ctx, at); err != nil {
-			return err
-		}
 		s.out.Traces, s.placed = append(s.out.Traces, t), append(s.placed, at)
 		if t.Rank != "" {
 			s.out.Ranks = append(s.out.Ranks, t.Rank)

@@ -153,14 +153,14 @@ func (s *stageRun) judgeRanks() {
 	o := &s.out
 	twice, seen := []string{}, map[labelled]bool{}
 	for i, t := range o.Traces {
-		k := labelled{wanted: wanted{Rank: parseRank(s.placed[i])}}
+		k := labelled{rank: parseRank(s.placed[i])}
 		if len(s.wins) > 1 {
 			k.dir = path.Dir(s.placed[i])
 		}
 		if s.ByStage {
-			k.Half = halfOf(t.Path)
+			k.half = halfOf(t.Path)
 		}
-		if k.Rank == noRank || t.Merged || t.Frontend {
+		if k.rank == noRank || t.Merged || t.Frontend {
 			continue
 		}
 		if seen[k] && !slices.Contains(twice, t.Rank) {

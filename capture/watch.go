@@ -203,7 +203,7 @@ type shortfall struct {
 
 // wait looks until everything wanted is complete. It gives up at a time, and, where quiet is positive, once nothing
 // has changed for so long. It returns the names of the traces, relative to the folder watched.
-func (w *watch) wait(ctx context.Context, want []wanted, until time.Time, quiet time.Duration) ([]string, *shortfall,
+func (w *watch) wait(ctx context.Context, want []rank, until time.Time, quiet time.Duration) ([]string, *shortfall,
 	error) {
 	begin := time.Now()
 	w.last = begin
@@ -249,7 +249,9 @@ func (w *watch) wait(ctx context.Context, want []wanted, until time.Time, quiet 
 func (s *stageRun) await(ctx context.Context) ([]string, *shortfall, error) {
 	want, from := s.Expected, "as the server says"
 	if n := s.o.ExpectRanks; n > 0 {
-		want, from = wantRanks(firstRanks(axisGlobal, n), s.ByStage), "as asked"
+		if want, from = firstRanks(axisGlobal, n), "as asked"; s.ByStage {
+			want = slices.Concat(want, want)
+		}
 	}
 	if s.o.Nsys {
 		want = nil // one report for each nsys, however many processes it records
@@ -283,7 +285,7 @@ func (s *stageRun) await(ctx context.Context) ([]string, *shortfall, error) {
 		if len(want) > 0 || n == 0 || s.ByStage || s.o.Nsys {
 			return names, nil, nil
 		}
-		want, from = wantRanks(firstRanks(axisGlobal, n), false), "world_size of the traces"
+		want, from = firstRanks(axisGlobal, n), "world_size of the traces"
 		if len(missingRanks(names, want)) == 0 {
 			s.out.Expected, s.out.ExpectedFrom = len(want), from
 			return names, nil, nil

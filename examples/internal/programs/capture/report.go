@@ -34,7 +34,7 @@ func writeText(w io.Writer, r *capture.Result) {
 			steps += fmt.Sprintf(", %d found", s.StepsFound)
 		}
 		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict,
-			table.Counted(len(s.Traces), "trace", "traces"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
+			table.Counted(len(s.Traces), "trace", "traces"), steps, s.Load.ElapsedS, s.Timings.StopS+s.Timings.TracesS)
 		for _, t := range s.Traces {
 			line := fmt.Sprintf("  %s  %d bytes", t.Path, t.Bytes)
 			if t.Found != nil {
