@@ -34,15 +34,10 @@ type PlanEntry struct {
 	URL        string `json:"url,omitempty"`
 	MappingURL string `json:"mapping_url,omitempty"`
 	FormalURL  string `json:"formal_url,omitempty"`
-	// OutputDir, MappingDir and FormalDir replace OUT/<name>, OUT/<name>/mapping and OUT/<name>/formal where a server
-	// fixes its folder (vLLM, TensorRT-LLM); relative to the plan file.
-	OutputDir  string `json:"output_dir,omitempty"`
-	MappingDir string `json:"mapping_dir,omitempty"`
-	FormalDir  string `json:"formal_dir,omitempty"`
-	// ServerOutputDir and so on: the same folder as the server sees it.
-	ServerOutputDir  string `json:"server_output_dir,omitempty"`
-	ServerMappingDir string `json:"server_mapping_dir,omitempty"`
-	ServerFormalDir  string `json:"server_formal_dir,omitempty"`
+	// OutputDir replaces OUT/<name> where a server fixes its folder (vLLM, TensorRT-LLM); relative to the plan file. A
+	// pair has the folders mapping and formal in it. ServerOutputDir is the same folder as the server sees it.
+	OutputDir       string `json:"output_dir,omitempty"`
+	ServerOutputDir string `json:"server_output_dir,omitempty"`
 	// Stages is a workload: both, prefill, decode, legacy.
 	Stages Workload `json:"stages,omitempty"`
 	// The rest are as in Options.
@@ -71,8 +66,7 @@ func LoadPlan(path string) (*Plan, error) {
 	}
 	dirs := []*string{&p.OutputDir}
 	for i := range p.Entries {
-		e := &p.Entries[i]
-		dirs = append(dirs, &e.OutputDir, &e.MappingDir, &e.FormalDir)
+		dirs = append(dirs, &p.Entries[i].OutputDir)
 	}
 	for _, d := range dirs {
 		if *d != "" && !filepath.IsAbs(*d) {
@@ -255,22 +249,23 @@ func (m Matrix) captures(e *PlanEntry, dir string) []roled {
 	o.ExpectRanks = cmp.Or(e.ExpectRanks, o.ExpectRanks)
 	o.Concurrency = cmp.Or(e.Concurrency, o.Concurrency)
 	o.Model = cmp.Or(e.Model, o.Model)
+	o.OutputDir, o.ServerOutputDir = cmp.Or(e.OutputDir, dir), e.ServerOutputDir
 	if e.URL != "" {
-		o.URL, o.OutputDir, o.ServerOutputDir = e.URL, cmp.Or(e.OutputDir, dir), e.ServerOutputDir
+		o.URL = e.URL
 		return []roled{{RoleSingle, o}}
 	}
-	mapping, formal := o.pair(RoleMapping), o.pair(RoleFormal)
-	mapping.URL, mapping.ServerOutputDir = e.MappingURL, e.ServerMappingDir
-	mapping.OutputDir = cmp.Or(e.MappingDir, filepath.Join(dir, string(RoleMapping)))
-	formal.URL, formal.ServerOutputDir = e.FormalURL, e.ServerFormalDir
-	formal.OutputDir = cmp.Or(e.FormalDir, filepath.Join(dir, string(RoleFormal)))
-	return []roled{{RoleMapping, mapping}, {RoleFormal, formal}}
+	return []roled{{RoleMapping, o.As(RoleMapping, e.MappingURL)}, {RoleFormal, o.As(RoleFormal, e.FormalURL)}}
 }
 
-// pair sets what a role asks for where nobody has: the mapping capture leads kernels back to source, with stacks and
-// shapes, the formal one is for times, which both of them cost.
-func (o Options) pair(r CaptureRole) Options {
-	maps := r == RoleMapping
+// As are the options of one of two captures of a model: its address, a folder of its own, and what its role asks for
+// where nobody has. The mapping capture leads kernels back to source, with stacks and shapes; the formal one is for
+// times, which both of them cost.
+func (o Options) As(role CaptureRole, url string) Options {
+	o.URL, o.Workers, o.OutputDir = url, nil, filepath.Join(o.OutputDir, string(role))
+	if o.ServerOutputDir != "" {
+		o.ServerOutputDir = filepath.Join(o.ServerOutputDir, string(role))
+	}
+	maps := role == RoleMapping
 	o.WithStack, o.RecordShapes = cmp.Or(o.WithStack, &maps), cmp.Or(o.RecordShapes, &maps)
 	return o
 }
@@ -311,18 +306,17 @@ func (o Options) captured() *Result {
 	return r
 }
 
-// RunPair captures two servers of one model, in this order: mapping, which leads kernels back to source, with stacks
-// and shapes where its options do not say, and formal, whose times count, without. Each has its own address and
-// folder.
+// RunPair captures two servers of one model, mapping first; see [Options.As]. Where that fails, there is no formal
+// capture; one that is not valid is one all the same.
 func RunPair(ctx context.Context, mapping, formal Options) (m, f *Result, err error) {
-	m, merr := Run(ctx, mapping.pair(RoleMapping))
+	m, merr := Run(ctx, mapping)
 	if merr != nil {
 		merr = fmt.Errorf("%s: %w", RoleMapping, merr)
 	}
-	if merr != nil && !errors.Is(merr, ErrInvalid) { // a capture that is not valid is one all the same
+	if merr != nil && !errors.Is(merr, ErrInvalid) {
 		return m, nil, merr
 	}
-	if f, err = Run(ctx, formal.pair(RoleFormal)); err != nil {
+	if f, err = Run(ctx, formal); err != nil {
 		err = fmt.Errorf("%s: %w", RoleFormal, err)
 	}
 	return m, f, join(merr, err)

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -39,15 +38,6 @@ func Framework(name string) (capture.Framework, error) {
 		return "", app.Usagef("%s", strings.TrimPrefix(err.Error(), "capture: "))
 	}
 	return f, nil
-}
-
-// Role are the options of one of two servers of a model: its address, and a folder of its own in that of both.
-func Role(both capture.Options, url string, role capture.CaptureRole) capture.Options {
-	both.URL, both.Workers, both.OutputDir = url, nil, filepath.Join(both.OutputDir, string(role))
-	if both.ServerOutputDir != "" {
-		both.ServerOutputDir = filepath.Join(both.ServerOutputDir, string(role))
-	}
-	return both
 }
 
 // ServerFlags are needed to talk to a server.

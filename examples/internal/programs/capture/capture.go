@@ -113,8 +113,8 @@ func verdict(o capture.Options, r *capture.Result, err error) error {
 
 // capturePair captures a mapping and a formal server.
 func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingURL string) error {
-	mapping, formal, err := capture.RunPair(ctx, live.Role(o, mappingURL, capture.RoleMapping),
-		live.Role(o, o.URL, capture.RoleFormal))
+	mapping, formal, err := capture.RunPair(ctx, o.As(capture.RoleMapping, mappingURL),
+		o.As(capture.RoleFormal, o.URL))
 	live.WarnIfRunning(ctx, env, err)
 	var both []*capture.Result
 	for _, r := range []*capture.Result{mapping, formal} {

@@ -108,7 +108,7 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string, la
 		o.URL = s.url
 		formal, err = capture.Run(ctx, o)
 	} else {
-		a, b := live.Role(o, s.mappingURL, capture.RoleMapping), live.Role(o, s.url, capture.RoleFormal)
+		a, b := o.As(capture.RoleMapping, s.mappingURL), o.As(capture.RoleFormal, s.url)
 		a.OutputDir, a.ProfilePrefix = cmp.Or(s.mappingDir, a.OutputDir), cmp.Or(s.mappingPrefix, a.ProfilePrefix)
 		b.OutputDir, b.ProfilePrefix = cmp.Or(s.formalDir, b.OutputDir), cmp.Or(s.formalPrefix, b.ProfilePrefix)
 		mapping, formal, err = capture.RunPair(ctx, a, b)
