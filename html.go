@@ -555,9 +555,9 @@ func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
 	return p.Write(w)
 }
 
-// WriteTriageHTML writes the page of a triage, with the comparison with an older run before it; c is nil where there is
-// none, d the GPU to draw, nil for no timeline.
-func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *triage.Comparison, d *layer.Device) error {
+// WriteTriageHTML writes the page of a triage, with the comparison of its stages with an older run before it. d is the
+// GPU to draw, nil for no timeline.
+func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []compare.StageReport, d *layer.Device) error {
 	var names []string
 	for _, t := range r.Traces {
 		names = append(names, filepath.Base(t))
@@ -580,12 +580,12 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *tria
 		addColours(p, d)
 		addTimeline(ctx, p, newPart(p.Title, d.Analysis(), d), d.Steady.Pass)
 	}
-	if c != nil {
-		for i := range c.Stages {
-			s := &c.Stages[i]
-			p.Sections = append(p.Sections, against(s.Report, fmt.Sprintf("Against the older run, %v", s.Stage))...)
+	for _, s := range old {
+		if s.Report == nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("Stage %s is %s.", s.Stage, s.Why))
+			continue
 		}
-		p.Notes = append(p.Notes, c.Notes...)
+		p.Sections = append(p.Sections, against(s.Report, fmt.Sprintf("Against the older run, %v", s.Stage))...)
 	}
 	for i := range r.Stages {
 		p.Sections = append(p.Sections, triageSections(r, &r.Stages[i])...)

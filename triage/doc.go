@@ -4,9 +4,8 @@
 //
 // [NewInput] takes the loaded traces of a run and of its mapping run, [Analyze]
 // computes a [Report] from them. A Report is plain data; [Report.WriteMarkdown]
-// and [Report.WriteJSON] render it with the same content. [Bundle] joins reports,
-// [Compare] sets two runs side by side, [Report.WriteProfile] exports GPU time as a
-// pprof profile.
+// and [Report.WriteText] render it. [Bundle] joins reports, [Report.WriteProfile]
+// exports GPU time as a pprof profile.
 //
 // # Terminology
 //

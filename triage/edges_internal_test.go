@@ -203,34 +203,27 @@ func TestModelLinesOfARow(t *testing.T) {
 	}
 }
 
-// TestCellsOfModelLines: the innermost two modules, the file's name alone where there is little room, and a prefill's
-// line marked.
+// TestCellsOfModelLines: the innermost two modules, the file's name alone where there is little room, and the modules
+// where there is no line.
 func TestCellsOfModelLines(t *testing.T) {
 	const line, prefill = "a/b/qwen2.py:91 forward", "a/b/qwen2.py:91 forward (from prefill)"
 	for _, c := range []struct {
-		style    modelStyle
-		location string
-		module   string
-		want     string
+		full             bool
+		location, module string
+		want             string
 	}{
-		{modelStyle{modules: true}, line, "A/B/C", line + " in B/C"},
-		{modelStyle{modules: true}, line, "C", line + " in C"}, {modelStyle{modules: true}, line, "", line},
-		{modelStyle{modules: true}, "", "A/B/C", "B/C"}, {modelStyle{}, "", "A/B/C", "B/C"},
-		{modelStyle{}, line, "A/B/C", line},
-		{modelStyle{short: true}, line, "A/B/C", "qwen2.py:91 forward"},
-		{modelStyle{short: true}, prefill, "", "*qwen2.py:91 forward"}, {modelStyle{}, prefill, "", prefill},
-		{modelStyle{short: true}, "x.py:1 f", "", "x.py:1 f"},
-		{modelStyle{short: true}, "from prefill", "", "from prefill"},
+		{true, line, "A/B/C", line + " in B/C"}, {true, line, "C", line + " in C"}, {true, line, "", line},
+		{true, "", "A/B/C", "B/C"}, {false, "", "A/B/C", "B/C"}, {true, prefill, "", prefill},
+		{false, line, "A/B/C", "qwen2.py:91 forward"}, {false, prefill, "", "*qwen2.py:91 forward"},
+		{false, "x.py:1 f", "", "x.py:1 f"}, {false, "from prefill", "", "from prefill"},
 	} {
-		if got := c.style.cell(&Location{Location: c.location, Module: c.module}); got != c.want {
-			t.Errorf("%+v: %q in %q: %q, want %q", c.style, c.location, c.module, got, c.want)
+		list := []Location{{Location: c.location, Module: c.module, SharePct: 100}}
+		if got := modelLines(list, c.full); got != c.want {
+			t.Errorf("%v, %q in %q: %q, want %q", c.full, c.location, c.module, got, c.want)
 		}
 	}
-	if m := (&page{text: true, width: 1}).modelStyle(); !m.short {
-		t.Error("one column has room for folders")
-	}
-	if m := (&page{width: 1}).modelStyle(); m.short {
-		t.Error("Markdown has no room for folders")
+	if got := modelLines(nil, true); got != "" {
+		t.Errorf("%q of no line", got)
 	}
 }
 
@@ -253,24 +246,6 @@ func TestHeadingsOfAReport(t *testing.T) {
 	}
 	if want = append(want, "## Summary"); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestVerdictOfRuns: the worst of their stages; what is compared first counts as much as what comes last.
-func TestVerdictOfRuns(t *testing.T) {
-	const p, r, i = comparePass, compareRegressed, compareInconclusive
-	for _, c := range []struct {
-		stages []string
-		want   string
-	}{{nil, i}, {[]string{p}, p}, {[]string{p, p}, p}, {[]string{p, i}, i}, {[]string{i, p}, i}, {[]string{p, r}, r},
-		{[]string{r, p}, r}, {[]string{i, r}, r}, {[]string{r, i}, r}} {
-		got := Comparison{Verdict: compareInconclusive}
-		for _, v := range c.stages {
-			got.count(StageComparison{Verdict: v})
-		}
-		if got.Verdict != c.want || len(got.Stages) != len(c.stages) {
-			t.Errorf("%q: %s, want %s", c.stages, got.Verdict, c.want)
-		}
 	}
 }
 
@@ -297,7 +272,7 @@ func TestPathsOfModels(t *testing.T) {
 		"": StateUnknown} {
 		a := &analysis{pool: activity.NewPool(), report: &Report{Model: model, Framework: "vLLM"}}
 		if got, _, _ := a.state(&fusion.Pattern{Switch: "--x",
-			Requires: fusion.Requirements{Models: []string{"qwen3"}}}, a.setting(place{}, 0)); got != want {
+			Requires: fusion.Requirements{Models: []string{"qwen3"}}}, a.setting(fusion.Setting{}, 0)); got != want {
 			t.Errorf("model %q: %s, want %s", model, got, want)
 		}
 	}
@@ -340,7 +315,7 @@ func TestActiveRows(t *testing.T) {
 		a.MinSharePct = c.bar
 		s := &stageWork{ns: 100, parts: a.formal}
 		var got []string
-		for _, r := range a.activeRows(s, chain.SequencesOf(a.steps, s.parts, 0), place{platform: "cuda"}) {
+		for _, r := range a.activeRows(s, chain.SequencesOf(a.steps, s.parts, 0), fusion.Setting{Platform: "cuda"}) {
 			got = append(got, fmt.Sprint(r.Pattern, " ", r.Occurrences, " ", r.ExampleKernels))
 		}
 		if text := strings.Join(got, ", "); text != c.want {

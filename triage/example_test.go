@@ -134,16 +134,6 @@ func ExampleOptions() {
 	// decode: Fused MoE sum + all-reduce, split, Candidate, 28 times
 }
 
-// Compare is a gate for a pipeline.
-func ExampleCompare() {
-	c, err := triage.Compare(context.Background(), demoInput(), demoInput(), 0)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(c.Verdict, len(c.Stages), c.Stages[0].Total.DeltaPct)
-	// Output: pass 2 0
-}
-
 // A report keeps what the pprof export needs.
 func ExampleReport_WriteProfile() {
 	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{})

@@ -2,11 +2,14 @@ package triage
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
-	"sync"
+	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -45,141 +48,169 @@ type ExposureRow struct {
 	// WaitingBy says how the waiting was measured: "ranks" (when the others arrive), "fastest" (against the fastest
 	// quarter of the same collective in the same pass), "" if unknown.
 	WaitingBy roofline.WaitingBy `json:"waiting_by"`
-	Worst     []Place            `json:"worst"` // the longest stretches in which it runs alone
+	Longest   *Place             `json:"longest"` // the longest stretch in which it runs alone, null for none
 }
-
-// worstRanges is how many stretches a row names.
-const worstRanges = 3
 
 // exposures are the ledgers of all stages, nil of those that have no activity.
 func (a *analysis) exposures() []*exposureSums {
 	out := make([]*exposureSums, activity.NumStages)
-	var at []*activity.Timed
-	told := map[*activity.Timed]*waits{}
+	var recorded [][]fleet.Rank
 	for _, w := range a.formal {
-		if a.Process != "" {
-			break // of a part of the activities nothing can be said
+		for stage := range out {
+			if w.Has[stage] && out[stage] == nil {
+				out[stage] = newExposureSums(a.pool)
+			}
 		}
-		for i := range w.Analysis.Devices {
-			d := activity.NewTimed(w, &w.Analysis.Devices[i])
-			told[d] = a.waitsOf(d)
-			at = append(at, d)
+		if len(a.formal) > 1 {
+			recorded = append(recorded, fleet.Recorded(w.Analysis))
 		}
 	}
-	var g sync.WaitGroup
-	for stage := range out {
-		g.Go(func() {
-			if !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return w.Has[stage] }) {
-				return
+	if a.Process != "" {
+		return out // of a part of the activities nothing can be said
+	}
+	for i, w := range a.formal {
+		others := slices.Clone(a.in.Ranks)
+		for j, ranks := range recorded {
+			if j != i {
+				others = append(others, ranks...)
 			}
-			x := newExposureSums(a.pool)
-			for _, d := range at {
-				if stages := d.Of.Stages.Pass[d.ID]; d.Of.Has[stage] {
-					x.waits = told[d]
-					x.by = cmp.Or(x.by, x.waits.by)
-					x.addDevice(d, func(pass int) bool { return int(stages[pass]) == stage })
+		}
+		for k := range w.Analysis.Devices {
+			on := newOnDevice(w, &w.Analysis.Devices[k])
+			var by roofline.WaitingBy
+			on.waits, by = roofline.Waiting(w.Analysis, on.Device, others)
+			for stage, x := range out {
+				if w.Has[stage] {
+					x.by = cmp.Or(x.by, by)
+					x.addDevice(on, func(pass int) bool { return int(w.Stages.Pass[on.ID][pass]) == stage })
 				}
 			}
-			out[stage] = x
-		})
+		}
 	}
-	g.Wait()
 	return out
+}
+
+// onDevice are the activities of a device.
+type onDevice struct {
+	*layer.Device
+	of    *activity.Trace
+	acts  []activity.Activity     // by kernel
+	waits map[int32]time.Duration // how long exchanges wait before data moves, by kernel
+	edges []int32                 // activities that take time where they start, and ^activity where it ends, by time
+}
+
+func newOnDevice(w *activity.Trace, of *layer.Device) *onDevice {
+	d := &onDevice{Device: of, of: w, acts: w.OfDevice[of.ID]}
+	for i := range d.acts {
+		if act := &d.acts[i]; act.End > act.Start {
+			d.edges = append(d.edges, int32(i), ^int32(i))
+		}
+	}
+	slices.SortFunc(d.edges, func(x, y int32) int { return cmp.Compare(d.at(x), d.at(y)) })
+	return d
+}
+
+// at is when an edge is.
+func (d *onDevice) at(edge int32) trace.Time {
+	if edge < 0 {
+		return trace.Time(d.acts[^edge].End)
+	}
+	return trace.Time(d.acts[edge].Start)
+}
+
+// sweep goes over the edges of a device in order of time, and knows which categories run.
+type sweep struct {
+	*onDevice
+	categoryOf []int32 // by kernel of the pool
+	next       int     // edge
+	count      []int   // of each category, how many kernels run
+	running    []int32 // each category once
+}
+
+// to passes all edges up to t, and returns when the next one is.
+func (s *sweep) to(t trace.Time) trace.Time {
+	for ; s.next < len(s.edges); s.next++ {
+		i, step := s.edges[s.next], 1
+		if at := s.at(i); at > t {
+			return at
+		}
+		if i < 0 {
+			i, step = ^i, -1
+		}
+		c := s.categoryOf[s.acts[i].Kernel]
+		s.count[c] += step
+		switch {
+		case step > 0 && s.count[c] == 1:
+			s.running = append(s.running, c)
+		case step < 0 && s.count[c] == 0:
+			at := slices.Index(s.running, c)
+			s.running = slices.Delete(s.running, at, at+1)
+		}
+	}
+	return math.MaxInt64
 }
 
 // exposureSums are the sums of several devices.
 type exposureSums struct {
 	pool               *activity.Pool
-	waits              *waits // of the device at hand
 	by                 roofline.WaitingBy
 	wall, idle, shared int64
 	steps, whole       int // counted passes, and those of them that represent a trace without steps
-	byCategory         map[string]*categorySums
 	categories         []*categorySums
 	categoryOf         []int32 // by kernel: index of categories
 	byKernel           map[int32]*exchange
 	alone              map[layerKey]*layerAlone // of the device at hand
-	last               layerKey                 // of alone, that was asked for last
-	in                 *layerAlone              // what last has
 }
 
 // layerKey is one layer of one pass.
 type layerKey struct{ pass, layer int }
 
-// layerAlone is what runs alone in a layer.
+// layerAlone is what runs alone in a layer: the time of compute, and of each kernel that exchanges.
 type layerAlone struct {
 	compute   int64
-	exchanged []kernelTime // in order of time
-}
-
-// kernelTime is the time of one kernel.
-type kernelTime struct {
-	kernel int32
-	ns     int64
-}
-
-// byKernel are the times of all kernels that exchange in the layer, each kernel once, and their sum.
-func (l *layerAlone) byKernel() (list []kernelTime, whole int64) {
-	slices.SortFunc(l.exchanged, func(a, b kernelTime) int { return cmp.Compare(a.kernel, b.kernel) })
-	list = l.exchanged[:0]
-	for _, k := range l.exchanged {
-		whole += k.ns
-		if n := len(list); n > 0 && list[n-1].kernel == k.kernel {
-			list[n-1].ns += k.ns
-		} else {
-			list = append(list, k)
-		}
-	}
-	return list, whole
-}
-
-func newExposureSums(p *activity.Pool) *exposureSums {
-	x := &exposureSums{pool: p, byCategory: map[string]*categorySums{}, byKernel: map[int32]*exchange{}}
-	for i := range p.Facts {
-		f := &p.Facts[i]
-		c := x.byCategory[string(f.Shown.Category)]
-		if c == nil {
-			c = &categorySums{at: int32(len(x.categories)), streams: map[activity.Queue]bool{},
-				compute: f.Work() == classify.WorkCompute, exchange: f.Work() == classify.WorkExchange}
-			x.byCategory[string(f.Shown.Category)], x.categories = c, append(x.categories, c)
-		}
-		x.categoryOf = append(x.categoryOf, c.at)
-	}
-	return x
+	exchanged map[int32]int64
 }
 
 // exchange is what is known of one kernel that exchanges data between GPUs.
 type exchange struct{ exposed, waiting, bound int64 }
 
 type categorySums struct {
+	name                   string
 	exposed, hidden, bound int64
 	waiting                int64 // of exposed
 	streams                map[activity.Queue]bool
-	worst                  []Place
-	open                   stretch // that is not over yet
+	longest                *Place
+	open                   Place // where it runs alone and has not ended yet
 	compute, exchange      bool
-	at                     int32          // index of categories
-	queue                  activity.Queue // of the last kernel
 }
 
-// stretch is time in which a category runs alone.
-type stretch struct {
-	from, to trace.Time
-	at       layer.Kernel // that runs at from
-	label    string       // of at
+func newExposureSums(p *activity.Pool) *exposureSums {
+	x := &exposureSums{pool: p, byKernel: map[int32]*exchange{}}
+	known := map[string]int32{}
+	for i := range p.Facts {
+		f := &p.Facts[i]
+		name := string(f.Shown.Category)
+		at, ok := known[name]
+		if !ok {
+			at = int32(len(x.categories))
+			known[name] = at
+			x.categories = append(x.categories, &categorySums{name: name, streams: map[activity.Queue]bool{},
+				compute: f.Work() == classify.WorkCompute, exchange: f.Work() == classify.WorkExchange})
+		}
+		x.categoryOf = append(x.categoryOf, at)
+	}
+	return x
 }
 
 // addDevice sweeps over the kernels of a device and counts the steps of the passes
 // that keep says yes to. Time that two such steps share counts for the earlier one.
-func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
-	for _, i := range d.Acts {
-		act := &d.Of.Acts[i]
-		if c, q := x.categories[x.categoryOf[act.Kernel]], d.Of.Queues[act.Queue]; len(c.streams) == 0 || c.queue != q {
-			c.queue, c.streams[q] = q, true
-		}
+func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
+	for i := range d.acts {
+		act := &d.acts[i]
+		x.categories[x.categoryOf[act.Kernel]].streams[d.of.Queues[act.Queue]] = true
 	}
-	x.alone, x.in = map[layerKey]*layerAlone{}, nil
-	s := activity.NewSweep(d, x.categoryOf)
+	x.alone = map[layerKey]*layerAlone{}
+	s := &sweep{onDevice: d, categoryOf: x.categoryOf, count: make([]int, len(x.categories))}
 	var counted trace.Time // up to here
 	before := trace.None
 	for pass, slice := range d.Steps() {
@@ -195,8 +226,19 @@ func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
 		}
 		counted = slice.End
 		for at := slice.Start; at < slice.End; {
-			end := min(slice.End, s.To(at))
-			x.count(d, slice, at, end, s.Running)
+			end := min(slice.End, s.to(at))
+			x.wall += int64(end - at)
+			switch len(s.running) {
+			case 0:
+				x.idle += int64(end - at)
+			case 1:
+				x.addAlone(x.categories[s.running[0]], d, slice, at, end)
+			default:
+				x.shared += int64(end - at)
+				for _, c := range s.running {
+					x.categories[c].hidden += int64(end - at)
+				}
+			}
 			at = end
 		}
 	}
@@ -206,32 +248,17 @@ func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
 	x.bound()
 }
 
-// count adds a stretch in which kernels of these categories run.
-func (x *exposureSums) count(d *activity.Timed, slice layer.Slice, from, to trace.Time, running []int32) {
-	ns := int64(to - from)
-	x.wall += ns
-	switch len(running) {
-	case 0:
-		x.idle += ns
-		return
-	case 1:
-		x.addAlone(x.categories[running[0]], d, slice, from, to)
-		return
-	}
-	x.shared += ns
-	for _, c := range running {
-		x.categories[c].hidden += ns
-	}
-}
-
 // addAlone adds a stretch in which only kernels of a category run.
-func (x *exposureSums) addAlone(c *categorySums, d *activity.Timed, slice layer.Slice, from, to trace.Time) {
+func (x *exposureSums) addAlone(c *categorySums, d *onDevice, slice layer.Slice, from, to trace.Time) {
 	ns := int64(to - from)
 	c.exposed += ns
-	k, id := d.Kernel(int(slice.Kernel)), d.Of.Acts[d.Acts[slice.Kernel]].Kernel
-	var waiting int64
+	k, id := d.Kernel(int(slice.Kernel)), d.acts[slice.Kernel].Kernel
+	var waiting int64 // it waits first, and moves data up to its end
 	if c.exchange {
-		waiting = x.waits.waiting(k, from, to)
+		if took := d.waits[slice.Kernel]; took > 0 {
+			start := k.Event().Start()
+			waiting = max(0, int64(min(to, start+trace.Time(took))-max(from, start)))
+		}
 		c.waiting += waiting
 		if x.byKernel[id] == nil {
 			x.byKernel[id] = &exchange{}
@@ -240,96 +267,81 @@ func (x *exposureSums) addAlone(c *categorySums, d *activity.Timed, slice layer.
 		x.byKernel[id].waiting += waiting
 	}
 	if at := k.Place(); at.Layer != trace.None && (c.compute || c.exchange) {
-		if in := x.layer(layerKey{at.Pass, at.Layer}); c.compute {
+		in := x.alone[layerKey{at.Pass, at.Layer}]
+		if in == nil {
+			in = &layerAlone{}
+			x.alone[layerKey{at.Pass, at.Layer}] = in
+		}
+		switch {
+		case c.compute:
 			in.compute += ns
-		} else {
-			// compute beside it makes other ranks no faster
-			in.exchanged = append(in.exchanged, kernelTime{id, ns - waiting})
+		case in.exchanged == nil:
+			in.exchanged = map[int32]int64{id: ns - waiting}
+		default:
+			in.exchanged[id] += ns - waiting // compute beside it makes other ranks no faster
 		}
 	}
-	if c.open.to == from && c.open.to > c.open.from {
-		c.open.to = to
-		return
+	if c.open.EndNS != from || c.open.EndNS <= c.open.StartNS {
+		c.close()
+		c.open = placeOf(k, from)
+		c.open.Kernel = x.pool.Labels[id]
 	}
-	c.close()
-	c.open = stretch{from, to, k, x.pool.Labels[id]}
+	c.open.EndNS = to
 }
 
-// layer is what runs alone in a layer, nearly always the one that was asked for last.
-func (x *exposureSums) layer(key layerKey) *layerAlone {
-	if x.in != nil && x.last == key {
-		return x.in
-	}
-	if x.last, x.in = key, x.alone[key]; x.in == nil {
-		x.in = &layerAlone{}
-		x.alone[key] = x.in
-	}
-	return x.in
-}
-
-// close keeps the open stretch if it is one of the longest.
+// close keeps the open stretch if it is the longest.
 func (c *categorySums) close() {
-	longer := func(p, q Place) int {
-		return cmp.Or(cmp.Compare(q.EndNS-q.StartNS, p.EndNS-p.StartNS), cmp.Compare(p.StartNS, q.StartNS))
+	o, l := c.open, c.longest
+	c.open = Place{}
+	if o.EndNS > o.StartNS && (l == nil || o.EndNS-o.StartNS > l.EndNS-l.StartNS) {
+		c.longest = &o
 	}
-	o := c.open
-	c.open = stretch{}
-	if o.to <= o.from || len(c.worst) == worstRanges &&
-		longer(Place{StartNS: o.from, EndNS: o.to}, c.worst[worstRanges-1]) >= 0 {
-		return
-	}
-	p := placeOf(o.at, o.from)
-	p.EndNS, p.Kernel = o.to, o.label
-	c.worst = append(c.worst, p)
-	slices.SortStableFunc(c.worst, longer)
-	c.worst = c.worst[:min(len(c.worst), worstRanges)]
 }
 
 // bound adds what compute of the same layers could hide at most: of each layer the smaller one of the exposed time
 // and of the compute, divided among the kernels that exchange by their time; what rounding leaves goes to the last.
 func (x *exposureSums) bound() {
 	for _, in := range x.alone {
-		kernels, whole := in.byKernel()
+		var whole int64
+		for _, ns := range in.exchanged {
+			whole += ns
+		}
 		if whole == 0 {
 			continue
 		}
 		bound := min(whole, in.compute)
-		for _, c := range x.byCategory {
+		for _, c := range x.categories {
 			if c.exchange {
 				c.bound += bound
 			}
 		}
 		left := bound
-		for n, k := range kernels {
-			part := min(int64(float64(bound)*float64(k.ns)/float64(whole)), left)
+		kernels := slices.Sorted(maps.Keys(in.exchanged))
+		for n, id := range kernels {
+			part := min(int64(float64(bound)*float64(in.exchanged[id])/float64(whole)), left)
 			if n == len(kernels)-1 {
 				part = left
 			}
-			x.byKernel[k.kernel].bound += part
+			x.byKernel[id].bound += part
 			left -= part
 		}
 	}
 }
 
-// told returns what separates the waiting of a category from its transfer, nothing for those that exchange nothing.
-func (x *exposureSums) told(c *categorySums) roofline.WaitingBy {
-	if !c.exchange {
-		return ""
-	}
-	return x.by
-}
-
 func (x *exposureSums) ledger() *Exposure {
 	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, Whole: x.steps > 0 &&
 		x.whole == x.steps, Rows: []ExposureRow{}}
-	for name, c := range x.byCategory {
+	for _, c := range x.categories {
 		if c.exposed+c.hidden == 0 {
 			continue
 		}
-		out.Rows = append(out.Rows, ExposureRow{Category: name, TotalNS: c.exposed + c.hidden, ExposedNS: c.exposed,
-			HiddenNS:   c.hidden,
+		row := ExposureRow{Category: c.name, TotalNS: c.exposed + c.hidden, ExposedNS: c.exposed, HiddenNS: c.hidden,
 			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, WaitingNS: c.waiting,
-			WaitingBy: x.told(c), Worst: append([]Place{}, c.worst...)})
+			Longest: c.longest}
+		if c.exchange {
+			row.WaitingBy = x.by
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	slices.SortFunc(out.Rows, func(p, q ExposureRow) int {
 		return cmp.Or(cmp.Compare(q.ExposedNS, p.ExposedNS), cmp.Compare(p.Category, q.Category))

@@ -83,10 +83,10 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 		sum := x.IdleNS + x.SharedNS
 		for _, row := range x.Rows {
 			sum += row.ExposedNS
-			if len(row.Worst) > 0 && row.Worst[0].Kernel == "" {
-				t.Errorf("seed %d: %+v: a stretch of no kernel", seed, row)
-			}
-			for _, w := range row.Worst {
+			if w := row.Longest; w != nil {
+				if w.Kernel == "" {
+					t.Errorf("seed %d: %+v: a stretch of no kernel", seed, row)
+				}
 				if p := passAt(in.Formal[0], w.StartNS); w.Pass != p || p == trace.None && w.Layer != trace.None {
 					t.Errorf("seed %d: %+v, want pass %d", seed, w, p)
 				}
@@ -112,7 +112,7 @@ func TestExposureAddsUp(t *testing.T) {
 			sum := s.Exposure.IdleNS + s.Exposure.SharedNS
 			for _, row := range s.Exposure.Rows {
 				sum += row.ExposedNS
-				if len(row.Worst) == 0 && row.ExposedNS > 0 || row.Category != string(classify.CategoryCommunication) &&
+				if row.Longest == nil && row.ExposedNS > 0 || row.Category != string(classify.CategoryCommunication) &&
 					row.BoundNS != 0 {
 					t.Errorf("%s, %s: %+v", name, s.Stage, row)
 				}

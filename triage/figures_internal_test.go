@@ -156,21 +156,21 @@ func TestStepsOfStages(t *testing.T) {
 func TestBoundsAreDivided(t *testing.T) {
 	for _, c := range []struct {
 		compute int64
-		parts   []kernelTime
+		parts   map[int32]int64
 		want    string
 	}{
-		{10, []kernelTime{{1, 20}}, "1:10"},
-		{10, []kernelTime{{1, 5}, {2, 15}}, "1:2 2:8"},
-		{10, []kernelTime{{2, 15}, {1, 5}}, "1:2 2:8"},
-		{0, []kernelTime{{1, 5}, {2, 15}}, "1:0 2:0"},
-		{9, []kernelTime{{1, 3}, {2, 3}, {3, 3}}, "1:3 2:3 3:3"},
-		{10, []kernelTime{{1, 3}, {2, 3}, {3, 3}}, "1:3 2:3 3:3"},
-		{8, []kernelTime{{3, 2}, {1, 3}, {3, 1}, {2, 3}}, "1:2 2:2 3:4"},
+		{10, map[int32]int64{1: 20}, "1:10"},
+		{10, map[int32]int64{1: 5, 2: 15}, "1:2 2:8"},
+		{0, map[int32]int64{1: 5, 2: 15}, "1:0 2:0"},
+		{9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
+		{10, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
+		{8, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:2 2:2 3:4"},
+		{8, map[int32]int64{1: 0}, "1:0"},
 	} {
 		sums := exposureSums{byKernel: map[int32]*exchange{},
 			alone: map[layerKey]*layerAlone{{}: {compute: c.compute, exchanged: c.parts}}}
-		for _, k := range c.parts {
-			sums.byKernel[k.kernel] = &exchange{}
+		for id := range c.parts {
+			sums.byKernel[id] = &exchange{}
 		}
 		sums.bound()
 		var got []string
@@ -184,20 +184,18 @@ func TestBoundsAreDivided(t *testing.T) {
 	}
 }
 
-// TestLongestStretches: three are kept, longest first, the earlier of equals.
-func TestLongestStretches(t *testing.T) {
+// TestLongestStretch: the earlier of equals.
+func TestLongestStretch(t *testing.T) {
 	var c categorySums
-	for _, r := range [][2]trace.Time{{0, 5}, {10, 20}, {30, 35}, {40, 41}, {50, 58}, {60, 60}} {
-		c.open = stretch{from: r[0], to: r[1], label: "k"}
+	for _, r := range [][2]trace.Time{{0, 5}, {10, 20}, {30, 35}, {40, 50}, {50, 58}, {60, 60}} {
+		c.open = Place{StartNS: r[0], EndNS: r[1], Kernel: "k"}
 		c.close()
 	}
-	at := func(start, end trace.Time) Place {
-		return Place{Pass: trace.None, Layer: trace.None, StartNS: start, EndNS: end, Kernel: "k"}
+	want := Place{StartNS: 10, EndNS: 20, Kernel: "k"}
+	if c.longest == nil || *c.longest != want {
+		t.Errorf("%v, want %v", c.longest, want)
 	}
-	if want := []Place{at(10, 20), at(50, 58), at(0, 5)}; !slices.Equal(c.worst, want) {
-		t.Errorf("%v, want %v", c.worst, want)
-	}
-	if c.open != (stretch{}) {
+	if c.open != (Place{}) {
 		t.Errorf("%v is still open", c.open)
 	}
 }
@@ -224,22 +222,22 @@ func TestFiguresOfAStage(t *testing.T) {
 
 func TestPathsOfPlatforms(t *testing.T) {
 	for _, c := range []struct {
-		at    place
+		at    fusion.Setting
 		p     fusion.Pattern
 		suits bool
 	}{
-		{place{}, fusion.Pattern{}, true},
-		{place{}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, true},
-		{place{}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, true},
-		{place{platform: "cuda"}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, true},
-		{place{platform: "rocm"}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, false},
-		{place{platform: "rocm"}, fusion.Pattern{}, true},
-		{place{arch: "sm90"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, true},
-		{place{arch: "sm90a"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, false},
-		{place{arch: "sm90a"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm80", "sm9*"}}}, true},
-		{place{arch: "sm80"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm9*"}}}, false},
+		{fusion.Setting{}, fusion.Pattern{}, true},
+		{fusion.Setting{}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, true},
+		{fusion.Setting{}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, true},
+		{fusion.Setting{Platform: "cuda"}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, true},
+		{fusion.Setting{Platform: "rocm"}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, false},
+		{fusion.Setting{Platform: "rocm"}, fusion.Pattern{}, true},
+		{fusion.Setting{Arch: "sm90"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, true},
+		{fusion.Setting{Arch: "sm90a"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, false},
+		{fusion.Setting{Arch: "sm90a"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm80", "sm9*"}}}, true},
+		{fusion.Setting{Arch: "sm80"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm9*"}}}, false},
 	} {
-		if got := c.at.suits(&c.p); got != c.suits {
+		if got := suits(c.at, &c.p); got != c.suits {
 			t.Errorf("%+v suits %v: %v, want %v", c.p, c.at, got, c.suits)
 		}
 	}
@@ -289,7 +287,7 @@ func TestLargestStep(t *testing.T) {
 		if c.sizes == nil {
 			p.MaxMB = nil
 		}
-		if got := p.Tokens(a.setting(place{arch: "sm90"}, 0)); got != c.tokens {
+		if got := p.Tokens(a.setting(fusion.Setting{Arch: "sm90"}, 0)); got != c.tokens {
 			t.Errorf("%s: %d tokens, want %d", c.name, got, c.tokens)
 		}
 	}
@@ -326,7 +324,7 @@ func TestStatesOfPaths(t *testing.T) {
 		{"vLLM", fusion.Pattern{Default: "on"}, 0, StateAvailable, "On by default", true},
 	} {
 		a := &analysis{pool: activity.NewPool(), report: &Report{TPSize: 2, Framework: c.server}}
-		state, action, sure := a.state(&c.p, a.setting(place{platform: "cuda"}, c.tokens))
+		state, action, sure := a.state(&c.p, a.setting(fusion.Setting{Platform: "cuda"}, c.tokens))
 		if state != c.state || !strings.Contains(action, c.says) || sure != c.sure {
 			t.Errorf("%+v: %q, %q, %v, want %q, %q, %v", c.p, state, action, sure, c.state, c.says, c.sure)
 		}

@@ -153,10 +153,10 @@ func enable(rows []OverlapRow) string {
 
 // place is where a category runs alone for the longest time.
 func (r *ExposureRow) place() (finding.Place, string) {
-	if len(r.Worst) == 0 {
+	w := r.Longest
+	if w == nil {
 		return finding.Place{}, ""
 	}
-	w := &r.Worst[0]
 	return w.place(), fmt.Sprintf("longest: %s at %s s, %s", nanos(int64(w.EndNS-w.StartNS)),
 		table.Seconds(time.Duration(w.StartNS), 6),
 		table.Cut(table.Clean(w.Kernel), nameWidth))

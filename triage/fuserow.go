@@ -101,7 +101,7 @@ func (s *stageWork) rationale(h *path) string {
 }
 
 // activeRows lists the fused paths that are in use.
-func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) []FuseRow {
+func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where fusion.Setting) []FuseRow {
 	out := []FuseRow{}
 	seen := map[string]bool{}
 	type hit struct {
@@ -112,7 +112,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 	var hits []hit
 	for i := range a.registry.Patterns {
 		p := &a.registry.Patterns[i]
-		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.ofServer(p) || !where.suits(p) {
+		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.ofServer(p) || !suits(where, p) {
 			continue
 		}
 		steps := a.registry.Set(p.ActiveSteps...)
@@ -197,8 +197,10 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, membe
 	slices.SortFunc(sites, func(x, y sum) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.Sites.Texts[x.id], a.pool.Sites.Texts[y.id]))
 	})
-	for _, k := range sites[:min(len(sites), maxSites)] {
-		out.CurrentLocations = append(out.CurrentLocations, a.pool.Sites.Texts[k.id])
+	for i, k := range sites { // lines of few occurrences are strays
+		if len(out.CurrentLocations) < maxSites && (kind == InUse || i == 0 || 2*k.n >= occurrences) {
+			out.CurrentLocations = append(out.CurrentLocations, a.pool.Sites.Texts[k.id])
+		}
 	}
 	for _, r := range example[:min(len(example), maxExamples)] {
 		out.ExampleKernels = append(out.ExampleKernels, int(a.activity(r).Event))

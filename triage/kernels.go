@@ -326,39 +326,36 @@ func (s *stageWork) operators(p *activity.Pool) []OperatorRow {
 // most common one of the site. Time without a known source comes after known
 // sites unless it is the largest part: what is known says more.
 func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime, whole int64) {
-	type siteOps struct {
-		activity.SiteTime
-		ops groups[int32, activity.SiteTime]
-	}
-	var by groups[int32, siteOps]
+	var by groups[int32, activity.SiteTime]
+	launches := map[[2]int32]int{} // by site and op
 	for _, st := range r.sites {
 		if operator != anyOperator && st.Operator != operator {
 			continue
 		}
 		whole += st.Ns
-		at := by.of(st.Site, siteOps{SiteTime: activity.SiteTime{Site: st.Site, From: st.From}})
+		at := by.of(st.Site, activity.SiteTime{Site: st.Site, Op: st.Op, From: st.From})
 		at.Ns += st.Ns
-		at.Launches += st.Launches
-		at.ops.of(st.Op, activity.SiteTime{Op: st.Op}).Launches += st.Launches
-	}
-	for _, at := range by.list {
-		at.Op = slices.MaxFunc(at.ops.list, func(a, b activity.SiteTime) int {
-			return cmp.Or(cmp.Compare(a.Launches, b.Launches), cmp.Compare(p.Ops.Texts[b.Op], p.Ops.Texts[a.Op]))
-		}).Op
-		out = append(out, at.SiteTime)
-	}
-	slices.SortStableFunc(out, func(a, b activity.SiteTime) int {
-		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]))
-	})
-	var known, rest []activity.SiteTime
-	for i, st := range out {
-		if i == 0 || st.Site > activity.SiteFromPrefill && percent(st.Ns, whole) >= minSitePct {
-			known = append(known, st)
-		} else {
-			rest = append(rest, st)
+		key := [2]int32{st.Site, st.Op}
+		launches[key] += st.Launches
+		if c := cmp.Compare(launches[key], launches[[2]int32{st.Site, at.Op}]); c > 0 ||
+			c == 0 && p.Ops.Texts[st.Op] < p.Ops.Texts[at.Op] {
+			at.Op = st.Op
 		}
 	}
-	return append(known, rest...), whole
+	out = by.list
+	slices.SortFunc(out, func(a, b activity.SiteTime) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]))
+	})
+	behind := func(st activity.SiteTime) int {
+		if st.Site > activity.SiteFromPrefill && percent(st.Ns, whole) >= minSitePct {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(out[min(1, len(out)):], func(a, b activity.SiteTime) int {
+		return cmp.Compare(behind(a), behind(b))
+	})
+	return out, whole
 }
 
 // categories sums the stage's rows by category, by time.
@@ -403,8 +400,10 @@ func (s *stageWork) steps() (steps, batch int) {
 func (s *stageWork) devices() int {
 	devices := map[trace.DeviceID]bool{}
 	for _, w := range s.parts {
-		for d := range w.Spans(s.index) {
-			devices[d] = true
+		for d, acts := range w.OfDevice {
+			if slices.ContainsFunc(acts, func(a activity.Activity) bool { return int(a.Stage) == s.index }) {
+				devices[d] = true
+			}
 		}
 	}
 	return len(devices)

@@ -2,7 +2,6 @@ package triage_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -179,14 +178,11 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 	}
 }
 
-// TestKernelTableAtEveryWidth: the kernel table fits screens of 80, 120 and 200 columns; a narrow one shows one
-// source line, a wide one both, and a column that says nothing is left out.
+// TestKernelTableAtEveryWidth: the kernel table fits screens of 80, 120 and 200 columns, with one source line.
 func TestKernelTableAtEveryWidth(t *testing.T) {
 	for _, rel := range realReports {
 		r := analyze(t, rel, "", triage.Options{})
-		known := len(r.Stages[0].Kernels) > 0 && !strings.Contains(rel, "r1-distill")
-		for width, titles := range map[int][]string{80: {"Source line"}, 120: {"Model line", "Python"},
-			200: {"Category", "Model line", "Python location"}} {
+		for _, width := range []int{80, 120, 200} {
 			var b strings.Builder
 			if err := r.WriteText(&b, width); err != nil {
 				t.Fatal(err)
@@ -203,11 +199,8 @@ func TestKernelTableAtEveryWidth(t *testing.T) {
 				}
 			}
 			head, _, _ := strings.Cut(table, "\n---") // long titles take several lines
-			for _, title := range titles {
-				if want := known || title != "Model line"; strings.Contains(head, title) != want {
-					t.Errorf("%s at %d: column %q is there: %v, want %v: %s", rel, width, title, !want, want,
-						fmt.Sprint(head))
-				}
+			if !strings.Contains(head, "Source line") || strings.Contains(head, "Python") {
+				t.Errorf("%s at %d: %s", rel, width, head)
 			}
 		}
 	}

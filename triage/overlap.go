@@ -186,7 +186,7 @@ type Launch struct {
 	Op       string      // its CPU op, "" for none
 }
 
-// Launches iterates over the activities of stage i of the report, by trace and start; none for a report that was not
+// Launches iterates over the activities of stage i of the report, by trace, device and start; none for a report that was not
 // made by [Analyze].
 func (r *Report) Launches(i int) iter.Seq[Launch] {
 	return func(yield func(Launch) bool) {

@@ -114,7 +114,7 @@ func (b *profileBuilder) add(w *activity.Trace) {
 		k := w.Analysis.Of(e.ID())
 		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, trace.None,
 			trace.None, e.Device()}
-		if k.Valid() && len(b.keys) < maxSamples {
+		if len(b.keys) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
 			if key.pass != trace.None && k.Device().Passes[key.pass].FromEnd {
 				key.layer = trace.None // which one it is cannot be known
@@ -157,9 +157,6 @@ func (b *profileBuilder) stackFor(w *activity.Trace, act *activity.Activity, e t
 
 // twinStack returns the stack of the launch that a replayed kernel repeats.
 func (b *profileBuilder) twinStack(w *activity.Trace, k layer.Kernel) stackID {
-	if !k.Valid() {
-		return noStack
-	}
 	tw := k.Twin()
 	if !tw.Launch.Valid() {
 		return noStack

@@ -25,13 +25,19 @@ func (r *Report) WriteText(w io.Writer, columns int) error {
 
 func (r *Report) write(m *page) error {
 	m.head(r)
-	m.section(r, kernelTitle, m.kernels)
-	m.section(r, "Operators", m.operators)
-	m.section(r, "Exposure", m.exposure)
-	m.section(r, "Overlap Opportunity Table", m.overlap)
-	m.section(r, "Fuse Opportunity Table", m.fuse)
+	m.section(r, r.Stages, "Kernel Table", m.kernels)
+	steps := slices.DeleteFunc(slices.Clone(r.Stages),
+		func(s StageReport) bool { return s.PassStage == layer.StageCapture }) // a capture runs none
+	if len(steps) == 0 && len(r.Stages) > 0 {
+		m.foot(r)
+		return m.err
+	}
+	m.section(r, steps, "Operators", m.operators)
+	m.section(r, steps, "Exposure", m.exposure)
+	m.section(r, steps, "Overlap Opportunity Table", m.overlap)
+	m.section(r, steps, "Fuse Opportunity Table", m.fuse)
 	if slices.ContainsFunc(r.Stages, func(s StageReport) bool { return len(s.Slow) > 0 }) {
-		m.section(r, "Slow Kernels", m.slow)
+		m.section(r, steps, "Slow Kernels", m.slow)
 	}
 	m.foot(r)
 	return m.err
@@ -144,24 +150,16 @@ func (m *page) head(r *Report) {
 	m.printf("\n")
 }
 
-// kernelTitle heads the only table that a graph capture has.
-const kernelTitle = "Kernel Table"
-
-// section writes one table of all stages, with a heading per stage where there
-// is more to say than "all".
-func (m *page) section(r *Report, title string, write func(*Report, *StageReport)) {
+// section writes one table of stages, with a heading per stage where there is more to say than "all".
+func (m *page) section(r *Report, stages []StageReport, title string, write func(*Report, *StageReport)) {
 	m.heading(2, title)
-	if len(r.Stages) == 0 {
+	if len(stages) == 0 {
 		m.para("No GPU activity.")
 	}
-	for i := range r.Stages {
-		s := &r.Stages[i]
-		if len(r.Stages) > 1 || s.PassStage != layer.StageUnknown {
+	for i := range stages {
+		s := &stages[i]
+		if len(stages) > 1 || s.PassStage != layer.StageUnknown {
 			m.heading(5, stageTitle(s.PassStage))
-		}
-		if s.PassStage == layer.StageCapture && title != kernelTitle {
-			m.para("A graph capture runs no step.")
-			continue
 		}
 		write(r, s)
 	}
@@ -204,41 +202,25 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if s.PassStage == layer.StageCapture {
 		m.para("Graphs are captured here, and nearly nothing runs. Pass this trace with `--mapping-input` to give a run that replays the graphs its source lines.")
 	}
-	m.table(m.kernelTable(r, s))
-	hidden := s.HiddenRows
-	for _, k := range s.ByOperator() {
-		if k.SharePct < r.MinSharePct {
-			hidden++
-		}
-	}
+	all := s.ByOperator()
+	rows := slices.DeleteFunc(slices.Clone(all), func(k KernelRow) bool { return k.SharePct < r.MinSharePct })
+	m.table(m.kernelTable(rows))
 	if s.UnresolvedPct >= r.MinSharePct && s.UnresolvedPct > 0 {
 		m.para("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
 	}
-	if hidden > 0 {
+	if hidden := s.HiddenRows + len(all) - len(rows); hidden > 0 {
 		m.para("%s below %s of GPU time or beyond the limit.", table.Counted(hidden, "more row", "more rows"), pct(r.MinSharePct))
 	}
 	if list := s.ReplaySources; len(list) > 1 || len(list) == 1 && list[0].From != "" { // else all of it is not known
 		m.para("%s", s.replaySources())
 	}
-	if m.modelStyle().short && s.anyModelLine(r.MinSharePct, isFromPrefill) {
+	if m.text && slices.ContainsFunc(rows, func(k KernelRow) bool { return strings.HasPrefix(k.sourceLine(), prefillMark) }) {
 		m.para("%s the line is that of a prefill: no launch of a decode is known.", prefillMark)
 	}
 }
 
-// anyModelLine reports that a row above the bar has a line of the model that fits.
-func (s *StageReport) anyModelLine(bar float64, fits func(*Location) bool) bool {
-	for i := range s.Kernels {
-		if s.Kernels[i].SharePct < bar {
-			continue
-		}
-		for j := range s.Kernels[i].ModelLines {
-			if fits(&s.Kernels[i].ModelLines[j]) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// prefillMark precedes lines of a prefill in the text form.
+const prefillMark = "*"
 
 // ways are the origins of replayed kernels' lines in words.
 var ways = map[string]string{
@@ -256,71 +238,77 @@ func (s *StageReport) replaySources() string {
 	return "Source lines of replayed kernels, by GPU time: " + strings.Join(out, ", ") + "."
 }
 
-// Widths of a terminal, in columns: below narrowScreen the kernel table shows one source line, below wideScreen no
-// column that others show or that can be divided, below roomyScreen no modules. Four texts of 20 letters and three
-// numbers need 120.
-const (
-	narrowScreen = 100
-	wideScreen   = 140
-	roomyScreen  = 180
-)
-
-// modelStyle is how much of model lines there is room for.
-func (m *page) modelStyle() modelStyle {
-	return modelStyle{modules: m.width == 0 || m.width >= roomyScreen, short: m.text && m.width > 0}
-}
-
-// kernelTable lists the kernels of a stage that are above the bar.
-func (m *page) kernelTable(r *Report, s *StageReport) *table.Table {
-	narrow, wide := m.width > 0 && m.width < narrowScreen, m.width == 0 || m.width >= wideScreen
-	style, modelTitle := m.modelStyle(), table.Code("Model line")
-	if m.text {
-		modelTitle = table.Text("Model line") // its end is what is cut off
-	}
-	models := !narrow && s.anyModelLine(r.MinSharePct, func(*Location) bool { return true })
-	type column struct {
+// kernelTable lists kernels. A terminal has room for one source line of each, that of the model if it is known.
+func (m *page) kernelTable(rows []KernelRow) *table.Table {
+	lines := slices.ContainsFunc(rows, func(k KernelRow) bool { return k.sourceLine() != unresolved })
+	models := slices.ContainsFunc(rows, func(k KernelRow) bool { return len(k.ModelLines) > 0 })
+	all := []struct {
 		table.Column
 		show bool
 		cell func(k *KernelRow) string
-	}
-	all := []column{
+	}{
 		{table.Code("Kernel"), true, func(k *KernelRow) string { return cmp.Or(k.Label, k.Kernel) }},
-		{table.Text("Category"), wide, func(k *KernelRow) string { return k.Category }},
+		{table.Text("Category"), !m.text, func(k *KernelRow) string { return k.Category }},
 		{table.Text("Operator"), true, (*KernelRow).Operator},
 		{table.Number("GPU time"), true, func(k *KernelRow) string { return nanos(k.GPUTimeNS) }},
 		{table.Number("Share"), true, func(k *KernelRow) string { return pct(k.SharePct) }},
-		{table.Number("Launches"), !narrow, func(k *KernelRow) string { return table.Count(int64(k.Launches)) }},
-		{table.Number("Each"), wide, func(k *KernelRow) string {
-			return nanos(k.GPUTimeNS / max(1,
-				int64(k.Launches)))
-		}},
-		{table.Text("Source line"), narrow, func(k *KernelRow) string {
-			return cmp.Or(style.cells(k.ModelLines),
-				locations(k.Locations))
-		}},
-		{modelTitle, models, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), table.None) }},
-		{table.Path("Python location (site share)"), !narrow && s.UnresolvedPct < 100,
+		{table.Number("Launches"), true, func(k *KernelRow) string { return table.Count(int64(k.Launches)) }},
+		{table.Number("Each"), !m.text,
+			func(k *KernelRow) string { return nanos(k.GPUTimeNS / max(1, int64(k.Launches))) }},
+		{table.Path("Source line"), m.text && lines, (*KernelRow).sourceLine},
+		{table.Code("Model line"), !m.text && models, func(k *KernelRow) string { return modelLines(k.ModelLines, true) }},
+		{table.Path("Python location (site share)"), !m.text && lines,
 			func(k *KernelRow) string { return locations(k.Locations) }},
-		// a terminal has no room for it
 		{table.Code("CPU op"), !m.text, func(k *KernelRow) string { return none(ops(k.CPUOps)) }},
 	}
-	all = slices.DeleteFunc(all, func(c column) bool { return !c.show })
-	cols := make([]table.Column, len(all))
-	for i, c := range all {
-		cols[i] = c.Column
-	}
-	t := table.New(cols...)
-	for _, k := range s.ByOperator() {
-		if k.SharePct < r.MinSharePct {
+	var cols []table.Column
+	cells := make([][]string, len(rows))
+	for _, c := range all {
+		if !c.show {
 			continue
 		}
-		cells := make([]string, len(all))
-		for i, c := range all {
-			cells[i] = c.cell(&k)
+		cols = append(cols, c.Column)
+		for i := range rows {
+			cells[i] = append(cells[i], c.cell(&rows[i]))
 		}
-		t.Row(cells...)
+	}
+	t := table.New(cols...)
+	for _, row := range cells {
+		t.Row(row...)
 	}
 	return t
+}
+
+// sourceLine is the line of the model that a kernel comes from, where none is known the Python location.
+func (k *KernelRow) sourceLine() string {
+	return cmp.Or(modelLines(k.ModelLines, false), locations(k.Locations))
+}
+
+// shownModules is how many of the innermost module classes tables show; those around them are the same in all rows.
+const shownModules = 2
+
+// modelLines shows lines of the model, with shares where one does not say it all: "qwen2.py:91 forward", marked where
+// it is a prefill's, in full
+// "models/qwen2.py:91 forward in Qwen2MLP/Linear". Where no line is known it is the modules alone; "" for none.
+func modelLines(list []Location, full bool) string {
+	var out []string
+	for _, l := range list {
+		parts := strings.Split(l.Module, "/")
+		line, in := l.Location, strings.Join(parts[max(0, len(parts)-shownModules):], "/")
+		switch path, _, _ := strings.Cut(line, " "); {
+		case line == "":
+			line = in
+		case !full:
+			line = line[strings.LastIndexByte(path, '/')+1:]
+			if own, ok := strings.CutSuffix(line, " ("+fromPrefill+")"); ok {
+				line = prefillMark + own
+			}
+		case in != "":
+			line += " in " + in
+		}
+		out = append(out, line+siteShare(l.SharePct))
+	}
+	return table.Lines(out...)
 }
 
 // siteShare is a site's share of a row, "" where it is all of it.
@@ -423,12 +411,11 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 			}
 			cells = append(cells, waiting, bound)
 		}
-		worst, at, kernel := table.None, table.None, ""
-		if len(r.Worst) > 0 {
-			w := r.Worst[0]
-			worst, at, kernel = nanos(int64(w.EndNS-w.StartNS)), clock(int64(w.StartNS)), w.Kernel
+		longest, at, kernel := table.None, table.None, ""
+		if l := r.Longest; l != nil {
+			longest, at, kernel = nanos(int64(l.EndNS-l.StartNS)), clock(int64(l.StartNS)), l.Kernel
 		}
-		t.Row(append(cells, worst, at, kernel)...)
+		t.Row(append(cells, longest, at, kernel)...)
 	}
 	if len(rows) > 0 {
 		m.table(t)
@@ -531,7 +518,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
 	}
 	if more := len(f.Evidence) - len(evidence); more > 0 {
-		evidence = append(evidence, fmt.Sprintf("and %d shorter", more))
+		evidence = append(evidence, fmt.Sprintf("and %d more", more))
 	}
 	if f.Kind == Split {
 		sentence("Fix", f.Action)
@@ -564,14 +551,16 @@ func (m *page) fuseDetails(f *FuseRow) {
 // shownKernels is how many kernels of a row are named: a chain of the registry with what may be between has fewer.
 const shownKernels = 12
 
-// shown are the kernels that text names, in their order: all, or those that take most time.
+// shown are the kernels that text names, in their order: those of half of the occurrences, or those of them that take
+// most time.
 func (f *FuseRow) shown() []Share {
-	if len(f.Evidence) <= shownKernels {
-		return f.Evidence
-	}
-	longest := slices.SortedStableFunc(slices.Values(f.Evidence),
-		func(x, y Share) int { return cmp.Compare(y.GPUTimeUS, x.GPUTimeUS) })[:shownKernels]
-	return slices.DeleteFunc(slices.Clone(f.Evidence), func(e Share) bool { return !slices.Contains(longest, e) })
+	out := slices.DeleteFunc(slices.Clone(f.Evidence),
+		func(e Share) bool { return f.Kind == Split && f.State != "" && 2*e.Launches < f.Occurrences })
+	longest := slices.SortedStableFunc(slices.Values(out),
+		func(x, y Share) int { return cmp.Compare(y.GPUTimeUS, x.GPUTimeUS) })
+	return slices.DeleteFunc(out, func(e Share) bool {
+		return !slices.Contains(longest[:min(len(longest), shownKernels)], e)
+	})
 }
 
 // first says where a chain occurs first.
@@ -581,10 +570,8 @@ func first(p *Place) string {
 		return ""
 	case p.Pass == trace.None:
 		return "at " + clock(int64(p.StartNS))
-	case p.Layer == trace.None:
-		return fmt.Sprintf("pass %d, at %s", p.Pass, clock(int64(p.StartNS)))
 	}
-	return fmt.Sprintf("pass %d layer %d, at %s", p.Pass, p.Layer, clock(int64(p.StartNS)))
+	return p.String() + ", at " + clock(int64(p.StartNS))
 }
 
 func (m *page) foot(r *Report) {

@@ -171,21 +171,3 @@ func TestStraysAndWarnings(t *testing.T) {
 		}
 	}
 }
-
-// TestRunsWithoutPasses: two runs without passes are reported as such, others are not.
-func TestRunsWithoutPasses(t *testing.T) {
-	none := input(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty.json")
-	some := input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x")
-	for _, c := range []struct {
-		a, b triage.Input
-		want bool
-	}{{none, none, true}, {some, none, false}, {none, some, false}, {some, some, false}} {
-		got, err := triage.Compare(t.Context(), c.a, c.b, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if says := strings.Contains(strings.Join(got.Notes, " "), "Neither run has passes"); says != c.want {
-			t.Errorf("%q, want that neither has passes: %v", got.Notes, c.want)
-		}
-	}
-}

@@ -74,7 +74,7 @@ func (s *stageWork) products() map[int32]knownWork {
 func (a *analysis) slow(s *stageWork) []SlowRow {
 	out := []SlowRow{}
 	capability := 0
-	if arch, ok := strings.CutPrefix(s.place().arch, "sm"); ok {
+	if arch, ok := strings.CutPrefix(s.place().Arch, "sm"); ok {
 		capability, _ = strconv.Atoi(strings.TrimRight(arch, "a"))
 	}
 	var half, single int64
@@ -111,7 +111,7 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			row.Reason = fmt.Sprintf("%s: no multiple of %d", known.unaligned, known.multiple)
 			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d", known.multiple)
 		case built > 0 && built < oldestTensorCores && capability >= oldestTensorCores:
-			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().arch)
+			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().Arch)
 			row.Do = "check alignment and type of the operands: the library found no newer kernel for them"
 		case slices.Contains(k.Facts.Ops, classify.RoleProductReduce):
 			row.Reason = "the sum of a product that is split along K is a kernel of its own"

@@ -12,19 +12,13 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// place is where a stage ran.
-type place struct {
-	platform string // "cuda", "rocm", "" unknown
-	arch     string // "sm90", "cdna3", "" unknown
-}
-
-// place finds the platform from the launches and the architecture from the GPU.
-func (s *stageWork) place() place {
-	out := place{platform: s.platform()}
+// place is where a stage ran: the platform by its launches, else by the GPU, and the GPU's architecture.
+func (s *stageWork) place() fusion.Setting {
+	out := fusion.Setting{Platform: s.platform()}
 	if g := s.gpu(); g != nil {
-		out.arch = g.Arch
-		if out.platform == "" {
-			out.platform = map[string]string{"nvidia": "cuda", "amd": "rocm"}[g.Vendor]
+		out.Arch = g.Arch
+		if out.Platform == "" {
+			out.Platform = map[string]string{"nvidia": "cuda", "amd": "rocm"}[g.Vendor]
 		}
 	}
 	return out
@@ -42,21 +36,21 @@ func (s *stageWork) gpu() *hardware.GPU {
 	return nil
 }
 
-// suits reports whether a path exists at the place, as far as that is known.
-func (at place) suits(p *fusion.Pattern) bool {
-	o, of, _ := fusion.Worst(p.Requires.Judge(&fusion.Setting{Platform: at.platform, Arch: at.arch}))
+// suits reports whether a path exists at a place, as far as that is known.
+func suits(at fusion.Setting, p *fusion.Pattern) bool {
+	o, of, _ := fusion.Worst(p.Requires.Judge(&at))
 	return o != fusion.Fails || of != fusion.OfPlatform
 }
 
-// setting is what is known of a stage that paths depend on. Of its steps the smallest decides whether a path can be
-// had at all.
-func (a *analysis) setting(at place, tokens int64) *fusion.Setting {
-	out := &fusion.Setting{Platform: at.platform, Arch: at.arch, Model: a.modelText(), TP: a.report.TPSize, Exchanges: a.exchanges(),
-		Tokens: tokens, Hidden: a.hiddenSize()}
+// setting is what is known of a stage at a place that paths depend on. Of its steps the smallest decides whether a
+// path can be had at all.
+func (a *analysis) setting(at fusion.Setting, tokens int64) *fusion.Setting {
+	at.Model, at.TP, at.Exchanges = a.modelText(), a.report.TPSize, a.exchanges()
+	at.Tokens, at.Hidden = tokens, a.hiddenSize()
 	if len(a.in.Formal) == 1 && a.in.Formal[0].Config != nil {
-		out.HeadDim = a.in.Formal[0].Config.HeadDim
+		at.HeadDim = a.in.Formal[0].Config.HeadDim
 	}
-	return out
+	return &at
 }
 
 // state returns what can be done about an unfused chain, and how. sure reports that no condition is left open.
@@ -87,7 +81,7 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return StateUnknown, "no server was recognised; " + join(names) + " " + table.Plural(len(names), "has", "have") +
+		return StateUnknown, "no server was recognised; " + table.Join(names, "and") + " " + table.Plural(len(names), "has", "have") +
 			" it: " + how, false
 	}
 	if outcome == fusion.Unknown {

@@ -42,7 +42,7 @@ func summarise(r *Report) string {
 	if len(parts) > 1 {
 		verb = "dominate"
 	}
-	fmt.Fprintf(&b, "%s %s", join(parts), verb)
+	fmt.Fprintf(&b, "%s %s", table.Join(parts, "and"), verb)
 	if len(top.Kernels) > 0 {
 		k := top.Kernels[0]
 		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
@@ -53,12 +53,4 @@ func summarise(r *Report) string {
 	}
 	b.WriteString(".")
 	return table.UpperFirst(b.String())
-}
-
-// join lists words: "a", "a and b", "a, b and c".
-func join(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
 
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -99,31 +97,34 @@ func TestHeadingsOfABundle(t *testing.T) {
 	}
 }
 
-// TestColumnsOfAScreen: which columns of the kernel table a screen of some width has room for, on both sides of each
-// width.
-func TestColumnsOfAScreen(t *testing.T) {
-	s := &StageReport{Kernels: []KernelRow{{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 1,
-		ModelLines: []Location{{Location: "m.py:1 f", SharePct: 99.4}}}}}
+// TestColumnsOfATable: a terminal has one source line, Markdown all that is known; where no line is known there is none.
+func TestColumnsOfATable(t *testing.T) {
+	row := KernelRow{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 1,
+		ModelLines: []Location{{Location: "models/m.py:1 f", Module: "A/B/C", SharePct: 99.4}}}
 	for _, c := range []struct {
-		width               int
-		launches, each, one bool
-		modules             bool
-	}{{0, true, true, false, true}, {1, false, false, true, false}, {99, false, false, true, false},
-		{100, true, false, false, false}, {139, true, false, false, false}, {140, true, true, false, false},
-		{179, true, true, false, false}, {180, true, true, false, true}} {
-		m := &page{text: true, width: c.width}
+		text, known   bool
+		titles, cells string
+	}{
+		{true, true, "Kernel Operator GPU time Share Launches Source line", "k - 10 ns 0.0% 1 m.py:1 f (99%)"},
+		{false, true, "Kernel Category Operator GPU time Share Launches Each Model line Python location (site share) CPU op",
+			"k gemm - 10 ns 0.0% 1 10 ns models/m.py:1 f in B/C (99%) unresolved -"},
+		{true, false, "Kernel Operator GPU time Share Launches", "k - 10 ns 0.0% 1"},
+		{false, false, "Kernel Category Operator GPU time Share Launches Each CPU op", "k gemm - 10 ns 0.0% 1 10 ns -"},
+	} {
+		r := row
+		if !c.known {
+			r.ModelLines = nil
+		}
 		var b strings.Builder
-		if err := m.kernelTable(&Report{}, s).WriteText(&b); err != nil {
+		if err := (&page{text: c.text}).kernelTable([]KernelRow{r}).WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		has := func(word string) bool { return strings.Contains(b.String(), word) }
-		if n := strings.Count(b.String(), "10 ns"); (n == 2) != c.each || n == 0 {
-			t.Errorf("%d columns: %d times of 10 ns: one launch takes as long as all\n%s", c.width, n, b.String())
+		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+		if got := flat(lines[0]); got != c.titles {
+			t.Errorf("text %v, lines %v: %q, want %q", c.text, c.known, got, c.titles)
 		}
-		if has("Launches") != c.launches || has("Each") != c.each || has("Category") != c.each ||
-			has("Source line") != c.one || has("Model line") == c.one || m.modelStyle().modules != c.modules ||
-			has("CPU op") {
-			t.Errorf("%d columns:\n%s", c.width, b.String())
+		if got := flat(lines[len(lines)-1]); got != c.cells {
+			t.Errorf("text %v, lines %v: %q, want %q", c.text, c.known, got, c.cells)
 		}
 	}
 	for share, want := range map[float64]string{100: "", 99.5: "", 99.4: " (99%)", 50.4: " (50%)", 0: " (0%)"} {
@@ -184,7 +185,7 @@ func TestHeadOfAStage(t *testing.T) {
 			r.Stages = append(r.Stages, StageReport{Stage: stageWord(of), PassStage: of})
 		}
 		return flat(pageOf(0, func(m *page) {
-			m.section(r, "Part", func(_ *Report, s *StageReport) { m.printf("<%s>", s.Stage) })
+			m.section(r, r.Stages, "Part", func(_ *Report, s *StageReport) { m.printf("<%s>", s.Stage) })
 		}))
 	}
 	for want, got := range map[string]string{
@@ -222,11 +223,11 @@ func TestTablesOfAStage(t *testing.T) {
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1,
 				Rows: []ExposureRow{{Category: "communication", BoundNS: 1,
-					Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
+					Longest: &Place{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}})
 		}, "communication 0 0 0.0% 0 0 - 1 ns 2.00 µs 0.001 ms k"},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1,
-				Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
+				Rows: []ExposureRow{{Category: "gemm", Longest: &Place{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}})
 		}, "2.00 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
 		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) },
@@ -256,7 +257,7 @@ func TestTablesOfAStage(t *testing.T) {
 	}
 	for want, p := range map[string]*Place{
 		"": nil, "at 1.500 ms": {Pass: trace.None, Layer: 3, StartNS: 1_500_000},
-		"pass 0, at 1.500 ms": {Layer: trace.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
+		"pass 0, at 1.500 ms": {Layer: trace.None, StartNS: 1_500_000}, "pass 2, layer 0, at 0.000 ms": {Pass: 2},
 	} {
 		if got := first(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)
@@ -274,60 +275,6 @@ func TestTablesOfAStage(t *testing.T) {
 			Rationale: "a b"})
 	}); text != "p\n  a\n  b\n" {
 		t.Errorf("in one column: %q", text)
-	}
-}
-
-func TestChangesOfTwoRuns(t *testing.T) {
-	for _, c := range []struct {
-		old, now time.Duration
-		want     [4]float64
-	}{
-		{100_000, 105_000, [4]float64{100, 105, 5, 5}}, {300, 400, [4]float64{0.3, 0.4, 0.1, 33.33}},
-		{0, 1000, [4]float64{0, 1, 1, 0}}, {1, 0, [4]float64{0.001, 0, -0.001, -100}},
-	} {
-		d := delta(c.old, c.now)
-		if got := [4]float64{d.OldUS, d.NewUS, d.DeltaUS, d.DeltaPct}; got != c.want {
-			t.Errorf("%v to %v: %+v, want %+v", c.old, c.now, got, c.want)
-		}
-	}
-	row := func(a, b time.Duration, significant bool, status compare.Change) *compare.KernelDelta {
-		return &compare.KernelDelta{A: a, B: b, LaunchesA: float64(a), LaunchesB: float64(b), Significant: significant,
-			Status: status}
-	}
-	for _, c := range []struct {
-		row  *compare.KernelDelta
-		want string
-	}{
-		{row(0, 1, true, ""), deltaNew}, {row(1, 0, true, ""), deltaGone}, {row(5, 6, false, ""), deltaSame},
-		{row(5, 6, true, ""), deltaSlower}, {row(6, 5, true, ""), deltaFaster},
-		{row(5, 6, true, "renamed"), deltaRenamed},
-	} {
-		if got := statusOf(c.row); got != c.want {
-			t.Errorf("%v to %v: %s, want %s", c.row.A, c.row.B, got, c.want)
-		}
-	}
-	for d, want := range map[Delta]string{{}: "-", {OldUS: 1}: "0.0%", {OldUS: 1, DeltaPct: 12.34}: "12.3%"} {
-		if got := deltaPct(d) + ", " + us(1.25); got != want+", 1.2 us" && got != want+", 1.3 us" {
-			t.Errorf("%+v: %q, want %q", d, got, want)
-		}
-	}
-}
-
-// TestKernelsThatChanged: of each stage 25 are listed, those that did not change are not.
-func TestKernelsThatChanged(t *testing.T) {
-	for n, want := range map[int]int{1: 1, 25: 25, 26: 25} {
-		s := StageComparison{Kernels: []Delta{{Name: "same"}, {Name: "moved", Was: "old", Status: deltaRenamed}}}
-		for range n - 1 {
-			s.Kernels = append(s.Kernels, Delta{Name: "slow", DeltaUS: 0.001})
-		}
-		var b strings.Builder
-		if err := s.kernelTable().WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
-		rows := strings.Count(b.String(), "moved (was old)") + strings.Count(b.String(), "slow")
-		if rows != want || strings.Contains(b.String(), "same") {
-			t.Errorf("%d rows of %d, want %d\n%s", rows, n, want, b.String())
-		}
 	}
 }
 
@@ -491,8 +438,8 @@ func TestPlacesOfAFuseRow(t *testing.T) {
 
 // TestCategoriesOfNoTime: a category whose kernels take no time has no row, one nanosecond is enough.
 func TestCategoriesOfNoTime(t *testing.T) {
-	x := &exposureSums{wall: 10, byCategory: map[string]*categorySums{"a": {}, "b": {exposed: 1}, "c": {hidden: 1},
-		"d": {exposed: 2, hidden: 3}}}
+	x := &exposureSums{wall: 10, categories: []*categorySums{{name: "a"}, {name: "b", exposed: 1}, {name: "c", hidden: 1},
+		{name: "d", exposed: 2, hidden: 3}}}
 	var got []string
 	for _, r := range x.ledger().Rows {
 		got = append(got, fmt.Sprint(r.Category, " ", r.ExposedNS, "+", r.HiddenNS, "=", r.TotalNS, " ", r.ExposedPct))
@@ -551,14 +498,11 @@ func TestLimitOfOverlapRows(t *testing.T) {
 
 // TestBoundOfALayer: several exchanges of one layer are bounded together, once, and those of each layer by themselves.
 func TestBoundOfALayer(t *testing.T) {
-	one, two := layerKey{0, 0}, layerKey{0, 1}
-	x := &exposureSums{byCategory: map[string]*categorySums{"communication": {exchange: true}, "gemm": {compute: true}},
-		byKernel: map[int32]*exchange{1: {}, 2: {}},
-		alone: map[layerKey]*layerAlone{one: {100, []kernelTime{{1, 10}, {2, 20}}},
-			two: {15, []kernelTime{{1, 40}}}}}
+	communication, gemm := &categorySums{exchange: true}, &categorySums{compute: true}
+	x := &exposureSums{categories: []*categorySums{communication, gemm}, byKernel: map[int32]*exchange{1: {}, 2: {}},
+		alone: map[layerKey]*layerAlone{{0, 0}: {100, map[int32]int64{1: 10, 2: 20}}, {0, 1}: {15, map[int32]int64{1: 40}}}}
 	x.bound()
-	if c := x.byCategory["communication"].bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 ||
-		x.byCategory["gemm"].bound != 0 {
+	if c := communication.bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 || gemm.bound != 0 {
 		t.Errorf("%d in all, %d and %d; want 45, 25 and 20", c, x.byKernel[1].bound, x.byKernel[2].bound)
 	}
 }

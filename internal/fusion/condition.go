@@ -113,8 +113,8 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		add(OfSize, s.TP > 0, s.TP != n, "not with %d ranks", n)
 	}
 	if r.MaxTokens > 0 {
-		add(OfSize, s.Tokens > 0, s.Tokens <= r.MaxTokens, "%s tokens a step at most%s", thousands(r.MaxTokens),
-			here(s.Tokens > 0, thousands(s.Tokens)))
+		add(OfSize, s.Tokens > 0, s.Tokens <= r.MaxTokens, "%s tokens a step at most%s", table.Count(r.MaxTokens),
+			here(s.Tokens > 0, table.Count(s.Tokens)))
 	}
 	if mb, named := r.limit(s); named {
 		switch {
@@ -236,16 +236,11 @@ func here(known bool, value string) string {
 	return ", here " + value
 }
 
-func thousands(n int64) string { return table.Count(n) }
-
 // list joins numbers: "64, 128 or 256".
 func list(numbers []int) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
 		words[i] = strconv.Itoa(n)
 	}
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+	return table.Join(words, "or")
 }

@@ -33,8 +33,8 @@ type Registry struct {
 }
 
 // Step is one kind of work a kernel can do, and how it is recognised. A kernel
-// does a step if Roles and Collectives, Computes, Inductor, Categories, Names, Ops, Frames, Texts or Template
-// recognise it, and Without, Requires and OnlyCategories do not take it back. Names, Ops, Frames and Without hold word
+// does a step if Roles and Collectives, Computes, Inductor, Categories, Names, Ops, Texts or Template
+// recognise it, and Without and OnlyCategories do not take it back. Names, Ops and Without hold word
 // patterns of package wordmatch: whole words, never letters inside
 // one, never template arguments.
 type Step struct {
@@ -52,14 +52,12 @@ type Step struct {
 	Categories []classify.Category `json:"categories"` // of the classifier
 	Names      []string            `json:"names"`      // in the kernel's name
 	Ops        []string            `json:"ops"`        // in the name of its cpu op
-	Frames     []string            `json:"frames"`     // in the function of its source line
 	Texts      []string            `json:"texts"`      // verbatim in the demangled name, for enum arguments
 	Template   []TemplateTest      `json:"template"`
 	// TemplateOnly lists kernels whose name promises more than an instance
 	// does; only Template, Ops and Texts decide about them.
 	TemplateOnly   []string            `json:"template_only"`
 	Without        []string            `json:"without"`        // in the kernel's name
-	Requires       []string            `json:"requires"`       // earlier steps that must hold too
 	OnlyCategories []classify.Category `json:"categories_any"` // nothing outside these
 }
 

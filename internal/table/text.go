@@ -86,6 +86,15 @@ func CutStart(s string, max int) string {
 	return ""
 }
 
+// Join lists words, with one before the last: "a", "a and b", "a, b and c".
+func Join(words []string, last string) string {
+	n := len(words) - 1
+	if n < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+}
+
 // UpperFirst begins a sentence with a word of ASCII.
 func UpperFirst(s string) string {
 	if s == "" {

@@ -214,9 +214,6 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 		return a, err
 	},
 	func(t testing.TB, l *lab) (any, error) {
-		return triage.Compare(t.Context(), l.input(), l.input(), 0)
-	},
-	func(t testing.TB, l *lab) (any, error) {
 		passes, err := l.layers()
 		if err != nil {
 			return nil, err

@@ -11,10 +11,10 @@ import (
 
 // StageReport is what differs in the passes of one stage.
 type StageReport struct {
-	Stage layer.Stage
+	Stage layer.Stage `json:"stage"` // of the passes that are compared
 	// Report is nil where the stage is not compared, and Why says why not.
-	Report *Report
-	Why    string
+	Report *Report `json:"comparison"`
+	Why    string  `json:"why,omitempty"`
 }
 
 // stages are those that are compared by themselves, each with the stages of passes that count as it.

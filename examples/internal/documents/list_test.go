@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
 	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
+	triageprogram "github.com/llmstrata/strata/examples/internal/programs/triage"
 	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/layer/compare"
@@ -52,7 +53,7 @@ var documents = []document{
 	doc("strata.plan/1", "strata breakdown --plan", profile.Plan{}),
 	doc("strata.light/2", "strata light", roofline.Report{}),
 	doc("strata.triage/2", "strata triage", triage.Report{}),
-	doc("strata.triage-compare/1", "strata triage --compare-input", triage.Comparison{}),
+	doc("strata.triage-compare/2", "strata triage --compare-input", triageprogram.Comparison{}),
 	doc("strata.host/4", "strata host", hostdetect.Document{}, hostdetect.ErrorDocument{}),
 	doc("strata.host-published/1", "strata host --comparable", hostdetect.PublishedDocument{},
 		hostdetect.ErrorDocument{}),

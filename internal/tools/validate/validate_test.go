@@ -162,7 +162,7 @@ func TestEveryDocumentOnEveryTrace(t *testing.T) {
 	}
 	t.Logf("%d traces, documents: %v", len(traces), v.seen)
 	for _, id := range []string{"strata.answer/1", "strata.report/2", "strata.timeline/1", "strata.breakdown/1",
-		"strata.plan/1", "strata.light/2", "strata.triage/2", "strata.triage-compare/1", "strata.host/4",
+		"strata.plan/1", "strata.light/2", "strata.triage/2", "strata.triage-compare/2", "strata.host/4",
 		"strata.host-published/1", "strata.host-compare/1", "strata.host-run/1", "strata.compare/4",
 		"strata.baseline/2", "strata.kernel/1", "strata.perfetto/1"} {
 		if v.seen[id] == 0 {

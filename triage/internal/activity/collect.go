@@ -39,15 +39,15 @@ type Activity struct {
 type Trace struct {
 	Analysis  *layer.Analysis // of the trace
 	Trace     *trace.Trace
-	Path      string                     // what reports call it
-	Part      int32                      // which of the analysis' formal or mapping traces
-	Acts      []Activity                 // in the GPU lane's order
-	Queues    []Queue                    // the streams that activities number
-	Stages    *Stages                    // of its passes
-	Steps     []StepCount                // by stage
-	Has       [NumStages]bool            // the stages of Acts
-	OfKernel  map[trace.DeviceID][]int32 // the activities of the kernels of each device
-	Hip, Cuda bool                       // launched through these APIs
+	Path      string                        // what reports call it
+	Part      int32                         // which of the analysis' formal or mapping traces
+	Acts      []Activity                    // by device and start
+	Queues    []Queue                       // the streams that activities number
+	Stages    *Stages                       // of its passes
+	Steps     []StepCount                   // by stage
+	Has       [NumStages]bool               // the stages of Acts
+	OfDevice  map[trace.DeviceID][]Activity // Acts by device, one for each kernel where no process was asked for
+	Hip, Cuda bool                          // launched through these APIs
 
 	saved []bool                          // see Absorbed
 	ops   map[trace.DeviceID]roofline.Ops // see CountOps
@@ -85,42 +85,13 @@ func (w *Trace) Op(act int32) (roofline.Op, bool) {
 	return w.ops[w.Queues[a.Queue].Device].Of(w.Analysis.Of(w.Event(a).ID()))
 }
 
-// CountByQueue returns how many activities of a stage each queue has.
-func (w *Trace) CountByQueue(stage int) []int {
-	n := make([]int, len(w.Queues))
-	for i := range w.Acts {
-		if a := &w.Acts[i]; int(a.Stage) == stage {
-			n[a.Queue]++
-		}
-	}
-	return n
-}
-
 // Spans are when activities of a stage run, by device; devices without one are left out.
 func (w *Trace) Spans(stage int) map[trace.DeviceID][]interval.Span {
-	first := map[trace.DeviceID]int{} // queue of each device: spans and room have what is the device's there
-	at, room, spans := make([]int, len(w.Queues)), make([]int, len(w.Queues)), make([][]interval.Span, len(w.Queues))
-	for q, n := range w.CountByQueue(stage) {
-		d := w.Queues[q].Device
-		if _, ok := first[d]; !ok {
-			first[d] = q
-		}
-		at[q] = first[d]
-		room[at[q]] += n
-	}
-	for q, n := range room {
-		spans[q] = make([]interval.Span, 0, n)
-	}
+	out := map[trace.DeviceID][]interval.Span{}
 	for i := range w.Acts {
 		if a := &w.Acts[i]; int(a.Stage) == stage {
-			q := at[a.Queue]
-			spans[q] = append(spans[q], interval.Span{Start: a.Start, End: a.End})
-		}
-	}
-	out := map[trace.DeviceID][]interval.Span{}
-	for d, q := range first {
-		if len(spans[q]) > 0 {
-			out[d] = spans[q]
+			d := w.Queues[a.Queue].Device
+			out[d] = append(out[d], interval.Span{Start: a.Start, End: a.End})
 		}
 	}
 	return out
@@ -133,100 +104,37 @@ const lookEvery = 1 << 12
 // incomplete.
 func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process string) *Trace {
 	t := an.Trace()
-	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.Len(event.LaneGPU))}
-	w.Stages = stagesOf(an, FileStage(path))
+	w := &Trace{Analysis: an, Trace: t, Path: path, Stages: stagesOf(an, FileStage(path)),
+		Acts:     make([]Activity, 0, t.Len(event.LaneGPU)), // room for all: OfDevice divides it
+		OfDevice: map[trace.DeviceID][]Activity{}}
 	w.Steps = w.Stages.countSteps(an)
-	ids := kernelIDs{p, an, make([]knownKernel, t.NumNames())}
-	queues := map[Queue]int32{}
-	sites, framed := NewSites(p, t), t.Len(event.LanePython) > 0
-	at := w.cursors()
-	var cur *cursor
-	for e := range t.Events(event.LaneGPU) {
-		if e.Index()%lookEvery == lookEvery-1 && ctx.Err() != nil {
-			break
-		}
-		if d := e.Device(); cur == nil || d != cur.d.ID {
-			if at[d] == nil { // the analysis is about other GPUs
-				continue
+	c := collector{w, p, NewSites(p, t), t.Len(event.LanePython) > 0, make([]knownKernel, t.NumNames()),
+		map[Queue]int32{}}
+	for i := range an.Devices {
+		d := &an.Devices[i]
+		from := len(w.Acts)
+		for k := range d.Kernels() {
+			if k.Index()%lookEvery == lookEvery-1 && ctx.Err() != nil {
+				break
 			}
-			cur = at[d]
-		}
-		k := cur.of(e)
-		if process != "" && !launchedBy(t, e, process) {
-			continue
-		}
-		launch := e.Launch()
-		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k),
-			Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true, Pass: trace.None}
-		if q := (Queue{cur.d.ID, e.Stream()}); cur.queue == trace.None || w.Queues[cur.queue] != q {
-			qi, ok := queues[q]
-			if !ok {
-				qi = int32(len(w.Queues))
-				queues[q] = qi
-				w.Queues = append(w.Queues, q)
-			}
-			cur.queue = qi
-		}
-		a.Queue = cur.queue
-		if k.Valid() {
-			if pass := k.Place().Pass; pass != trace.None {
-				a.Stage, a.Outside, a.Pass = cur.stages[pass], false, int32(pass)
-			}
-			cur.acts[k.Index()] = int32(len(w.Acts))
-			var operator profile.Operator
-			operator, _, a.Sure = k.Operator()
-			a.Operator = p.Operators.ID(string(operator))
-			if !a.Replay && (framed || !launch.Valid()) { // else its line is that of no frames
-				a.Model = p.model(k.ModelLine(), a.Operator)
+			if process == "" || launchedBy(t, k.Event(), process) {
+				c.add(k)
 			}
 		}
-		a.Site, a.Op, a.From = sites.of(e, launch, a.Replay)
-		if a.Replay {
-			a.ReplayedAt, a.Site, a.From = a.Site, SiteReplay, fromNothing
-		}
-		w.Has[a.Stage] = true
-		w.Acts = append(w.Acts, a)
+		w.OfDevice[d.ID] = w.Acts[from:]
 	}
-	w.Hip, w.Cuda = sites.hip, sites.cuda
+	w.Hip, w.Cuda = c.sites.hip, c.sites.cuda
 	return w
 }
 
-// cursor finds the kernels of a device's activities that are asked for in order of the trace.
-type cursor struct {
-	d      *layer.Device
-	next   int
-	stages []int8  // of its passes
-	acts   []int32 // of its kernels
-	queue  int32   // of its last activity, which is nearly always the next one's too; None: there was none
-}
-
-// cursors are before the first kernels of the analysis' devices.
-func (w *Trace) cursors() map[trace.DeviceID]*cursor {
-	w.OfKernel = map[trace.DeviceID][]int32{}
-	out := map[trace.DeviceID]*cursor{}
-	for i := range w.Analysis.Devices {
-		d := &w.Analysis.Devices[i]
-		w.OfKernel[d.ID] = make([]int32, d.NumKernels())
-		out[d.ID] = &cursor{d, 0, w.Stages.Pass[d.ID], w.OfKernel[d.ID], trace.None}
-	}
-	return out
-}
-
-// of returns the kernel of an activity; it is not valid where the analysis has none.
-func (c *cursor) of(e trace.Event) layer.Kernel {
-	k := c.d.Kernel(c.next)
-	c.next++
-	if k.Valid() && k.Event() == e {
-		return k
-	}
-	return c.d.Analysis().Of(e.ID())
-}
-
-// kernelIDs remembers the pool's ids of a trace's kernel names.
-type kernelIDs struct {
-	p    *Pool
-	an   *layer.Analysis
-	last []knownKernel // by name
+// collector reads the activities of a trace.
+type collector struct {
+	*Trace
+	pool   *Pool
+	sites  *Sites
+	framed bool          // the trace has Python frames
+	known  []knownKernel // by name
+	queues map[Queue]int32
 }
 
 // knownKernel is the kernel that a name of the trace was last found to be.
@@ -235,17 +143,44 @@ type knownKernel struct {
 	category classify.Category
 }
 
-// of returns the pool's id of an activity.
-func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
-	var category classify.Category = classify.CategoryOther
-	if in.Valid() {
-		category = in.Category()
+// add reads one activity.
+func (c *collector) add(k layer.Kernel) {
+	e, d := k.Event(), k.Device()
+	launch := e.Launch()
+	a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: c.kernel(k),
+		Replay: e.IsReplay(), Stage: c.Stages.rest, Outside: true, Pass: trace.None}
+	q := Queue{d.ID, e.Stream()}
+	queue, ok := c.queues[q]
+	if !ok {
+		queue = int32(len(c.Queues))
+		c.queues[q], c.Queues = queue, append(c.Queues, q)
 	}
-	c := &k.last[e.NameID()]
-	if c.id == 0 || c.category != category {
-		*c = knownKernel{k.p.kernel(e.Name(), e.Kind(), category, k.an.Facts(e.NameID())) + 1, category}
+	a.Queue = queue
+	if pass := k.Place().Pass; pass != trace.None {
+		a.Stage, a.Outside, a.Pass = c.Stages.Pass[d.ID][pass], false, int32(pass)
 	}
-	return c.id - 1
+	var operator profile.Operator
+	operator, _, a.Sure = k.Operator()
+	a.Operator = c.pool.Operators.ID(string(operator))
+	if !a.Replay && (c.framed || !launch.Valid()) { // else its line is that of no frames
+		a.Model = c.pool.model(k.ModelLine(), a.Operator)
+	}
+	a.Site, a.Op, a.From = c.sites.of(e, launch, a.Replay)
+	if a.Replay {
+		a.ReplayedAt, a.Site, a.From = a.Site, SiteReplay, fromNothing
+	}
+	c.Has[a.Stage] = true
+	c.Acts = append(c.Acts, a)
+}
+
+// kernel returns the pool's id of a kernel.
+func (c *collector) kernel(k layer.Kernel) int32 {
+	e, category := k.Event(), k.Category()
+	known := &c.known[e.NameID()]
+	if known.id == 0 || known.category != category {
+		*known = knownKernel{c.pool.kernel(e.Name(), e.Kind(), category, k.Facts()) + 1, category}
+	}
+	return known.id - 1
 }
 
 // Processes lists the processes that launched GPU work, as a reader would name them; a few of many.

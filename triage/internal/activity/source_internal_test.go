@@ -118,17 +118,6 @@ func TestStepsAreCounted(t *testing.T) {
 	}
 }
 
-// TestActivitiesOfQueues: those of the stage that is asked for, by stream.
-func TestActivitiesOfQueues(t *testing.T) {
-	w := &Trace{Queues: make([]Queue, 3), Acts: []Activity{{Queue: 0}, {Queue: 1}, {Queue: 1},
-		{Queue: 1, Stage: StageDecode}}}
-	for stage, want := range map[int8][3]int{StagePrefill: {1, 2, 0}, StageDecode: {0, 1, 0}} {
-		if got := [3]int(w.CountByQueue(int(stage))); got != want {
-			t.Errorf("stage %d: %v, want %v", stage, got, want)
-		}
-	}
-}
-
 // TestSitesOfLaunches: each launch has the frames around itself, and of those the innermost specific one; what was
 // found for one launch holds for all kernels of its graph, and for no other launch.
 func TestSitesOfLaunches(t *testing.T) {

@@ -111,9 +111,6 @@ func (s *Stages) settle(a *layer.Analysis) {
 
 // of returns the stage of a kernel's pass, else that of what is outside.
 func (s *Stages) of(k layer.Kernel) int8 {
-	if !k.Valid() {
-		return s.rest
-	}
 	if p := k.Place().Pass; p != trace.None {
 		return s.Pass[k.Device().ID][p]
 	}

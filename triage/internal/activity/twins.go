@@ -87,9 +87,6 @@ func (a *attribution) attribute(w *Trace, act *Activity, names map[int32]source)
 // twin is the source of a replayed activity's twin.
 func (a *attribution) twin(w *Trace, act *Activity) (out source) {
 	k := w.Analysis.Of(w.Event(act).ID())
-	if !k.Valid() {
-		return out
-	}
 	tw := k.Twin()
 	if !tw.Launch.Valid() {
 		return out

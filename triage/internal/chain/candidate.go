@@ -2,7 +2,6 @@ package chain
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -25,8 +24,6 @@ type Candidate struct {
 	Near []*Candidate // better ones that share kernels
 
 	compiled int64 // time of kernels that torch.compile made
-	known    Price // of the first occurrences, that took knownNS
-	knownNS  int64
 	mine     []member
 }
 
@@ -37,10 +34,6 @@ type namedRun struct {
 	chain     *fusion.Chain
 	attention bool
 }
-
-// pricedOccurrences is how many occurrences of a candidate are priced: those of one name have the shapes of one
-// model, and the price of the others is that of their share of the time.
-const pricedOccurrences = 256
 
 // unnamed is the name of runs that no chain explains.
 const unnamed = "Pointwise kernels in a row"
@@ -149,17 +142,10 @@ func (f *finder) add(c *Candidate, q *sequence, members []int32) {
 		}
 	}
 	o := Occurrence{Trace: q.Trace, Acts: f.acts[from:len(f.acts):len(f.acts)]}
-	switch {
-	case len(c.At) >= pricedOccurrences:
-		o.price = c.known.part(ns, c.knownNS)
-	case c.Attention:
+	if c.Attention {
 		o.price = f.price.attention(q.Trace, o.Acts)
-	default:
+	} else {
 		o.price = f.price.price(q.Trace, o.Acts)
-	}
-	if len(c.At) < pricedOccurrences {
-		c.known.add(o.price)
-		c.knownNS += ns
 	}
 	c.At = append(c.At, o)
 	c.NS += ns
@@ -167,18 +153,6 @@ func (f *finder) add(c *Candidate, q *sequence, members []int32) {
 
 // Compiled reports whether most of the time is that of kernels that torch.compile made.
 func (c *Candidate) Compiled() bool { return 2*c.compiled > c.NS }
-
-// part is the price of a part of the time that p is the price of.
-func (p *Price) part(ns, of int64) Price {
-	if of <= 0 {
-		return Price{}
-	}
-	f := float64(ns) / float64(of)
-	scaled := func(v int64) int64 { return int64(float64(v) * f) }
-	return Price{Low: scaled(p.Low), GPU: scaled(p.GPU), High: scaled(p.High), Gaps: scaled(p.Gaps), Moved: p.Moved * f,
-		Needed:   p.Needed * f,
-		Launches: int(math.Round(float64(p.Launches) * f))}
-}
 
 // name says what a run computes, "" where it is no candidate.
 func (r *Recogniser) name(in *run, sorts []runSort) namedRun {

@@ -98,10 +98,6 @@ func TestPriceOfAFewKernels(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 	}
-	if got, want := (&Price{Low: 10, GPU: 20, High: 30, Gaps: 4, Moved: 100, Needed: 50, Launches: 3}).part(2, 1),
-		(Price{20, 40, 60, 8, 200, 100, 6}); got != want {
-		t.Errorf("twice the time: %+v, want %+v", got, want)
-	}
 	for gap, want := range map[int64]int64{-1: 0, 0: 0, 1: 1, 4999: 4999, 5000: 5000, 5001: 5000} {
 		w := &activity.Trace{Acts: []activity.Activity{{Start: 0, End: 10_000}, {Start: 10_000 + gap, End: 20_000}}}
 		if got := gaps(w, []int32{0, 1}); got != want {

@@ -8,12 +8,11 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/triage/internal/activity"
-	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// Recogniser finds which steps kernels do. What a kernel's name, the name of
-// its op and the function of its source line say is looked up once for each of
-// them: traces can have thousands of names, and many activities of each.
+// Recogniser finds which steps kernels do. What a kernel's name and the name of
+// its op say is looked up once for each of them: traces can have thousands of
+// names, and many activities of each.
 type Recogniser struct {
 	reg    *fusion.Registry
 	pool   *activity.Pool
@@ -21,22 +20,20 @@ type Recogniser struct {
 	active []wordmatch.Patterns // by pattern
 	chains []compiled
 
-	// By number of the kernel, op and site; nil until asked for.
+	// By number of the kernel and op; nil until asked for.
 	kernels []*kernelSteps
 	ops     []*opSteps
-	sites   []*fusion.Set
 }
 
 // stepWords are the word patterns of a step.
 type stepWords struct {
-	names, ops, frames, templateOnly, without wordmatch.Patterns
-	template                                  []wordmatch.Patterns
-	requires                                  fusion.Set
+	names, ops, templateOnly, without wordmatch.Patterns
+	template                          []wordmatch.Patterns
 }
 
 // kernelSteps is what a kernel's own name, category and kind say.
 type kernelSteps struct {
-	sure   fusion.Set // whatever the op and the source line are called
+	sure   fusion.Set // whatever the op is called
 	likely fusion.Set // unless only template arguments decide
 	only   fusion.Set // only Template, Ops and Texts decide
 	never  fusion.Set // Without, OnlyCategories
@@ -56,13 +53,11 @@ func bit(i int) fusion.Set { return 1 << i }
 // NewRecogniser is for a pool that gets no more texts.
 func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 	r := &Recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.Facts)),
-		ops: make([]*opSteps, len(p.Ops.Texts)), sites: make([]*fusion.Set, len(p.Sites.Texts))}
+		ops: make([]*opSteps, len(p.Ops.Texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
 		w := stepWords{names: wordmatch.CompileAll(d.Names), ops: wordmatch.CompileAll(d.Ops),
-			frames:       wordmatch.CompileAll(d.Frames),
-			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without),
-			requires: reg.Set(d.Requires...)}
+			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without)}
 		for _, t := range d.Template {
 			w.template = append(w.template, wordmatch.CompileAll([]string{t.Name}))
 		}
@@ -78,13 +73,7 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 // stepsOf returns what kernels of one sort do.
 func (r *Recogniser) stepsOf(k sortKey) fusion.Set {
 	kernel, op := r.kernel(k.kernel), r.op(k.op)
-	set := (kernel.sure | op.set | (kernel.likely|r.site(k.site))&^kernel.only) &^ kernel.never
-	for i := range r.steps { // in order: steps require earlier ones
-		if need := r.steps[i].requires; set&need != need {
-			set &^= bit(i)
-		}
-	}
-	return set
+	return (kernel.sure | op.set | kernel.likely&^kernel.only) &^ kernel.never
 }
 
 // IsActive reports whether a sort of kernel is the fused one of pattern i.
@@ -141,23 +130,6 @@ func (r *Recogniser) op(id int32) *opSteps {
 	}
 	r.ops[id] = o
 	return o
-}
-
-// site returns the steps that the function of a source line speaks for.
-func (r *Recogniser) site(id int32) fusion.Set {
-	if s := r.sites[id]; s != nil {
-		return *s
-	}
-	var set fusion.Set
-	_, _, function := pyframe.SplitLocation(r.pool.Sites.Texts[id])
-	words := wordsOf(function)
-	for i := range r.steps {
-		if r.steps[i].frames.In(words) {
-			set |= bit(i)
-		}
-	}
-	r.sites[id] = &set
-	return set
 }
 
 // wordsOf returns the words of a name, none of "".

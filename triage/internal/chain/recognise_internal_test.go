@@ -24,27 +24,23 @@ func made(t *testing.T, steps, patterns string) *fusion.Registry {
 const written = `
 	{"step": "first", "names": ["never_seen"]},
 	{"step": "norm", "names": ["rms_norm"], "without": ["backward"]},
-	{"step": "head_norm", "frames": ["q_norm"], "requires": ["norm"]},
 	{"step": "by_op", "ops": ["_scaled_mm"]},
 	{"step": "by_category", "categories": ["rope"], "categories_any": ["rope"]},
 	{"step": "by_word_of_category", "names": ["rope"], "categories_any": ["norm"]},
 	{"step": "by_text", "texts": ["Enum)2"]},
 	{"step": "by_template", "names": ["quant_kernel"], "template_only": ["quant_kernel"], "template": [{"name": "quant_kernel", "index": 1, "value": "true"}]}`
 
-// TestStepsOfKernels: which steps a kernel does by its name, its op and the function that launched it.
+// TestStepsOfKernels: which steps a kernel does by its name and its op.
 func TestStepsOfKernels(t *testing.T) {
 	reg := made(t, written, "")
 	for _, c := range []struct {
 		name     string
 		category classify.Category
 		op       string
-		site     string
 		want     string
 	}{
 		{name: "rms_norm", want: "norm"},
 		{name: "rms_norm_backward", want: ""},
-		{name: "rms_norm", site: "a.py:1 q_norm", want: "norm head_norm"},
-		{name: "gemm", site: "a.py:1 q_norm", want: ""},
 		{name: "gemm", op: "aten::_scaled_mm", want: "by_op"},
 		{name: "nvjet", op: "aten::_scaled_mm", want: "by_op"},
 		{name: "gemm", category: classify.CategoryRope, want: "by_category"},
@@ -60,13 +56,10 @@ func TestStepsOfKernels(t *testing.T) {
 		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(),
 			Shown: activity.Class{Category: c.category}})
 		key := sortKey{op: p.Ops.ID(c.op)}
-		if c.site != "" {
-			key.site = p.Sites.ID(c.site)
-		}
 		r := NewRecogniser(reg, p)
 		for range 2 { // the second time it remembers
 			if got := r.stepsOf(key); got != reg.Set(strings.Fields(c.want)...) {
-				t.Errorf("%s of %q by %q at %q: steps %b, want %q", c.name, c.category, c.op, c.site, got, c.want)
+				t.Errorf("%s of %q by %q: steps %b, want %q", c.name, c.category, c.op, got, c.want)
 			}
 		}
 	}

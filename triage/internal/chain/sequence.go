@@ -13,7 +13,7 @@ type Kernel struct {
 
 // sortKey is what decides about the steps a kernel does: activities that agree
 // in it are of one sort.
-type sortKey struct{ kernel, op, site, operator int32 }
+type sortKey struct{ kernel, op, operator int32 }
 
 // Sequences are the activities of a stage by stream.
 type Sequences struct {
@@ -35,15 +35,12 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 	last := make([]int32, len(r.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
 	for _, w := range parts {
 		byQueue := make([]sequence, len(w.Queues))
-		for q, n := range w.CountByQueue(stage) {
-			byQueue[q] = sequence{w, make([]Kernel, 0, n)}
-		}
 		for i := range w.Acts {
 			act := &w.Acts[i]
 			if int(act.Stage) != stage {
 				continue
 			}
-			key := sortKey{act.Kernel, act.Op, act.Site, act.Operator}
+			key := sortKey{act.Kernel, act.Op, act.Operator}
 			sort := last[act.Kernel] - 1
 			if sort < 0 || out.Sorts[sort] != key {
 				var ok bool
@@ -56,6 +53,7 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 				last[act.Kernel] = sort + 1
 			}
 			q := &byQueue[act.Queue]
+			q.Trace = w
 			q.Kernels = append(q.Kernels, Kernel{int32(i), sort})
 		}
 		for _, q := range byQueue {

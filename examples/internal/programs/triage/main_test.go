@@ -73,7 +73,7 @@ func TestCompareStopsAPipeline(t *testing.T) {
 		t.Errorf("faster run: exit code %d: %s", r.Code, r.Stderr)
 	}
 	if r := apptest.Run(t, program(), "--input", slow, "--compare-input", fast); r.Code != gate.ExitFailed ||
-		!strings.Contains(r.Stderr, "regressed") {
+		!strings.Contains(r.Stderr, "comparison with the older run") {
 		t.Errorf("slower run: exit code %d: %s", r.Code, r.Stderr)
 	}
 	page := filepath.Join(t.TempDir(), "triage.html")

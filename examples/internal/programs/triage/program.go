@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -93,7 +94,7 @@ func program() app.Program {
 func (o *options) settings() (triage.Options, error) {
 	opts := triage.Options{MinSharePct: o.minShare, KernelLimit: o.kernelLimit, OverlapLimit: o.overlapLimit,
 		Model: o.model, TPSize: o.tp, Process: o.pid}
-	if o.minShare <= 0 || o.compare != "" { // compare all kernels
+	if o.minShare <= 0 {
 		opts.MinSharePct = -1
 	}
 	if o.overlapLimit <= 0 {
@@ -190,22 +191,41 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := o.writePprof(env, profile); err != nil {
 		return err
 	}
+	var compared Comparison
 	if o.compare != "" {
-		if err := o.runCompare(ctx, env, in, report, layers); err != nil {
+		c, err := o.compareWith(ctx, env, in, layers)
+		if err != nil {
 			return err
 		}
-		return o.server.invalid()
+		compared = *c
 	}
-	if err := o.writeHTML(ctx, env, report, nil, in); err != nil {
+	if err := o.writeHTML(ctx, env, report, compared.Stages, in); err != nil {
 		return err
 	}
-	if err := write(env, report); err != nil {
+	if o.compare != "" {
+		err = compared.write(env)
+	} else {
+		err = write(env, report)
+	}
+	if err != nil {
 		return err
 	}
 	if err := o.server.invalid(); err != nil {
 		return err
 	}
-	return env.Judge(func(c app.Condition) gate.Check { return tell(c, report) })
+	var checks []gate.Check
+	if o.compare != "" {
+		checks = append(checks, compared.check())
+	}
+	return env.Judge(func(c app.Condition) gate.Check {
+		switch {
+		case c.Name != app.Regression:
+			return tell(c, report)
+		case o.compare == "":
+			return c.Untold("nothing to compare with: --compare-input names an older run")
+		}
+		return compared.check()
+	}, checks...)
 }
 
 // write prints the report.
@@ -221,9 +241,6 @@ func write(env *app.Env, report *triage.Report) error {
 
 // tell checks a condition against the report.
 func tell(c app.Condition, r *triage.Report) gate.Check {
-	if c.Name == app.Regression {
-		return c.Untold("nothing to compare with: --compare-input names an older run")
-	}
 	return c.Exposed(r.Findings, slices.ContainsFunc(r.Stages,
 		func(s triage.StageReport) bool { return s.Exposure.WallNS > 0 }))
 }
@@ -320,49 +337,6 @@ func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]tr
 	return sources, server, err
 }
 
-// runCompare prints the comparison with an older run. A regression is an error that ends the program with code 3, an
-// undecidable one with 4, so that a pipeline stops on it.
-func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input, report *triage.Report,
-	layers layer.Options) error {
-	sources, _, err := read(ctx, env, o.compare, trace.Options{})
-	if err != nil {
-		return err
-	}
-	old, err := triage.NewInput(ctx, sources, nil, layers)
-	if err != nil {
-		return err
-	}
-	if err := oneGPU(env, &old); err != nil {
-		return err
-	}
-	tolerance := o.tolerance
-	if i := slices.IndexFunc(env.FailOn.List, func(c app.Condition) bool { return c.Name == app.Regression }); i >= 0 {
-		tolerance = env.FailOn.List[i].Limit
-	}
-	c, err := triage.Compare(ctx, old, in, tolerance)
-	if err != nil {
-		return err
-	}
-	if err := o.writeHTML(ctx, env, report, c, in); err != nil {
-		return err
-	}
-	if env.Document() {
-		err = env.WriteJSON(c)
-	} else {
-		err = c.WriteMarkdown(env.Stdout)
-	}
-	if err != nil {
-		return err
-	}
-	check := gate.Check{Name: "comparison with " + o.compare, Verdict: gate.VerdictOf(c.Verdict), Message: c.Verdict}
-	return env.Judge(func(c app.Condition) gate.Check {
-		if c.Name == app.Regression {
-			return check
-		}
-		return tell(c, report)
-	}, check)
-}
-
 // writePprof writes --pprof.
 func (o *options) writePprof(env *app.Env, profile func(io.Writer) error) error {
 	if o.pprof == "" {
@@ -375,12 +349,12 @@ func (o *options) writePprof(env *app.Env, profile func(io.Writer) error) error 
 	return nil
 }
 
-// writeHTML writes --html, with the comparison with an older run before it; c is nil where there is none.
-func (o *options) writeHTML(ctx context.Context, env *app.Env, r *triage.Report, c *triage.Comparison,
+// writeHTML writes --html, with the comparison with an older run before it.
+func (o *options) writeHTML(ctx context.Context, env *app.Env, r *triage.Report, against []compare.StageReport,
 	in triage.Input) error {
 	var d *layer.Device
 	if len(in.Formal) > 0 && len(in.Formal[0].Devices) > 0 {
 		d = &in.Formal[0].Devices[0]
 	}
-	return env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteTriageHTML(ctx, w, r, c, d) })
+	return env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteTriageHTML(ctx, w, r, against, d) })
 }
