@@ -137,27 +137,20 @@ func ParseConfig(r io.Reader) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFields(top)
-	if err != nil {
-		return nil, err
-	}
+	f := newFields(top)
 	c := &Config{}
-	if err := c.identify(f); err != nil {
-		return nil, err
-	}
-	if err := c.sizes(f); err != nil {
-		return nil, err
-	}
-	if err := c.ratios(f); err != nil {
+	c.identify(f)
+	c.sizes(f)
+	c.ratios(f)
+	if err := top.Err(); err != nil {
 		return nil, err
 	}
 	if !f.known {
 		return nil, &document.Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
 	}
-	if err := c.layers(f); err != nil {
-		return nil, err
-	}
-	if err := c.details(f); err != nil {
+	c.layers(f)
+	c.details(f)
+	if err := top.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -178,41 +171,44 @@ var textObjects = []string{"text_config", "llm_config", "language_config", "text
 // maxTextNesting: thinker_config.text_config is the deepest known.
 const maxTextNesting = 3
 
-func newFields(top document.Object) (*fields, error) {
+func newFields(top document.Object) *fields {
 	f := &fields{objects: []document.Object{top}}
-	for o, level := top, 0; level < maxTextNesting; level++ {
-		found := false
+	for range maxTextNesting {
+		v := document.Value{}
 		for _, name := range textObjects {
-			if document.KindOf(o.Fields[name]) == "string" {
-				continue // the path of another config, not one
-			}
-			if c, ok, err := o.Child(name); err != nil {
-				return nil, err
-			} else if ok {
-				f.objects = append([]document.Object{c}, f.objects...)
-				o, found = c, true
+			// a string is the path of another config, not one
+			if v = f.objects[0].Field(name); v.Given() && v.Kind() != "string" {
+				f.objects = append([]document.Object{v.Object()}, f.objects...)
 				break
 			}
 		}
-		if !found {
+		if !v.Given() || v.Kind() == "string" {
 			break
 		}
 	}
-	return f, nil
+	return f
 }
 
-// find returns the object and the name under which one of the names is given.
+// find returns the value that is given under one of the names.
 // The text model beats what surrounds it; within one object an earlier name beats
 // a later one.
-func (f *fields) find(names ...string) (document.Object, string, bool) {
+func (f *fields) find(names ...string) document.Value {
 	for _, o := range f.objects {
 		for _, n := range names {
-			if o.Has(n) {
-				return o, n, true
+			if v := o.Field(n); v.Given() {
+				return v
 			}
 		}
 	}
-	return document.Object{}, "", false
+	return document.Value{}
+}
+
+// of is find for a value that other models give in another form: it is empty if it is not of a kind.
+func (f *fields) of(kind string, names ...string) document.Value {
+	if v := f.find(names...); v.Kind() == kind {
+		return v
+	}
+	return document.Value{}
 }
 
 // maxSize bounds sizes (hidden, vocabulary, window). 2^40 is far above any and
@@ -220,69 +216,41 @@ func (f *fields) find(names ...string) (document.Object, string, bool) {
 const maxSize = 1 << 40
 
 // number reads an integer field under one of its names.
-func (f *fields) number(dst *int, hi int64, names ...string) error {
-	o, name, ok := f.find(names...)
-	if !ok {
-		return nil
+func (f *fields) number(dst *int, hi int64, names ...string) {
+	if v := f.find(names...); v.Given() {
+		*dst, f.known = v.Integer(0, hi), true
 	}
-	v, _, err := o.Integer(name, 0, hi)
-	if err != nil {
-		return err
-	}
-	*dst, f.known = v, true
-	return nil
 }
 
 // widest reads an integer field that some models give per layer as a list
 // (Hunyuan's num_experts, Gemma-3n's intermediate_size): the largest is kept.
-func (f *fields) widest(dst *int, hi int64, names ...string) error {
-	o, name, ok := f.find(names...)
-	if !ok {
-		return nil
-	}
-	if document.KindOf(o.Fields[name]) != "list" {
-		return f.number(dst, hi, names...)
-	}
-	v, _, err := o.Ints(name, 0, hi)
-	if err != nil {
-		return err
-	}
-	for _, n := range v {
-		*dst = max(*dst, n)
+func (f *fields) widest(dst *int, hi int64, names ...string) {
+	v := f.find(names...)
+	if v.Kind() != "list" {
+		f.number(dst, hi, names...)
+		return
 	}
 	f.known = true
-	return nil
+	for _, n := range v.Ints(0, hi) {
+		*dst = max(*dst, n)
+	}
 }
 
-func (c *Config) identify(f *fields) error {
+func (c *Config) identify(f *fields) {
 	top := f.objects[len(f.objects)-1]
-	var err error
-	if c.ModelType, err = top.Text("model_type"); err != nil {
-		return err
-	}
+	c.ModelType = top.Field("model_type").Text()
 	if len(f.objects) > 1 {
-		if c.TextModelType, err = f.objects[0].Text("model_type"); err != nil {
-			return err
-		}
+		c.TextModelType = f.objects[0].Field("model_type").Text()
 	}
-	if o, name, ok := f.find("architectures"); ok {
-		if c.Architectures, _, err = o.Strings(name); err != nil {
-			return err
-		}
-	}
-	c.NameOrPath, err = top.Text("_name_or_path")
-	return err
+	c.Architectures = f.find("architectures").Strings()
+	c.NameOrPath = top.Field("_name_or_path").Text()
 }
 
 // sizes reads every scalar. Names in order of preference: Hugging Face's first,
 // then DeepSeek's inference/config.json, then older models'.
-func (c *Config) sizes(f *fields) error {
-	if o, name, ok := f.find("num_hidden_layers", "n_layers", "num_layers", "n_layer"); ok {
-		n, _, err := o.Integer(name, 1, maxLayers)
-		if err != nil {
-			return err
-		}
-		c.NumLayers, f.known = n, true
+func (c *Config) sizes(f *fields) {
+	if v := f.find("num_hidden_layers", "n_layers", "num_layers", "n_layer"); v.Given() {
+		c.NumLayers, f.known = v.Integer(1, maxLayers), true
 	}
 	for _, x := range []struct {
 		dst   *int
@@ -311,9 +279,7 @@ func (c *Config) sizes(f *fields) error {
 		{&c.HCMult, maxSize, []string{"hc_mult"}},
 		{&c.HCSinkhornIters, maxSize, []string{"hc_sinkhorn_iters"}},
 	} {
-		if err := f.number(x.dst, x.hi, x.names...); err != nil {
-			return err
-		}
+		f.number(x.dst, x.hi, x.names...)
 	}
 	for _, x := range []struct {
 		dst   *int
@@ -332,42 +298,26 @@ func (c *Config) sizes(f *fields) error {
 		{&c.MoEIntermediateSize, []string{"moe_intermediate_size", "moe_inter_dim", "expert_ffn_hidden_size",
 			"moe_ffn_hidden_size"}},
 	} {
-		if err := f.widest(x.dst, maxSize, x.names...); err != nil {
-			return err
-		}
+		f.widest(x.dst, maxSize, x.names...)
 	}
-	if err := c.window(f); err != nil {
-		return err
-	}
-	return c.derive(f)
+	c.window(f)
+	c.derive(f)
 }
 
 // window reads the sliding window. -1 and use_sliding_window=false mean none.
-func (c *Config) window(f *fields) error {
-	if o, name, ok := f.find("use_sliding_window"); ok {
-		if on, _, err := o.Flag(name); err != nil {
-			return err
-		} else if !on {
-			return nil
-		}
+func (c *Config) window(f *fields) {
+	if uses := f.find("use_sliding_window"); uses.Given() && !uses.Flag() {
+		return
 	}
-	o, name, ok := f.find("sliding_window", "window_size", "sliding_window_size")
-	if !ok {
-		return nil
+	v := f.find("sliding_window", "window_size", "sliding_window_size")
+	if v.Kind() == "list" {
+		return // one per layer or [left, right]: no single window to state
 	}
-	if document.KindOf(o.Fields[name]) == "list" {
-		return nil // one per layer or [left, right]: no single window to state
-	}
-	v, _, err := o.Integer(name, -1, maxSize)
-	if err != nil {
-		return err
-	}
-	c.SlidingWindow = max(v, 0)
-	return nil
+	c.SlidingWindow = max(v.Integer(-1, maxSize), 0)
 }
 
 // derive fills what follows from other fields.
-func (c *Config) derive(f *fields) error {
+func (c *Config) derive(f *fields) {
 	if c.HeadDim == 0 {
 		switch {
 		case c.KVLoraRank > 0 && c.QKNopeDim > 0:
@@ -380,14 +330,11 @@ func (c *Config) derive(f *fields) error {
 		// Mixtral, gpt-oss, MiniMax and Llama-4 call the expert's width
 		// intermediate_size; Llama-4's dense layers have their own.
 		c.MoEIntermediateSize, c.IntermediateSize = c.IntermediateSize, 0
-		if err := f.number(&c.IntermediateSize, maxSize, "intermediate_size_mlp"); err != nil {
-			return err
-		}
+		f.number(&c.IntermediateSize, maxSize, "intermediate_size_mlp")
 	}
 	if c.SharedExperts == 0 && c.NumExperts > 0 && c.SharedIntermediateSize > 0 {
 		c.SharedExperts = 1 // Qwen's models have one and give only its width
 	}
-	return nil
 }
 
 // displayName is the best name the config has for its model: the model's own, else its

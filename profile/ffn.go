@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,29 +8,24 @@ import (
 )
 
 // ffns fills the feed-forward part of each layer.
-func (c *Config) ffns(f *fields) error {
-	if ok, err := c.ffnsByType(f); ok || err != nil {
-		return err
+func (c *Config) ffns(f *fields) {
+	if c.ffnsByType(f) {
+		return
 	}
 	if c.NumExperts == 0 {
 		// A config without an MLP width says nothing either.
 		if c.IntermediateSize > 0 {
 			c.setFFN(func(int) bool { return false })
 		}
-		return nil
+		return
 	}
-	for _, read := range []func(*fields) (func(int) bool, error){c.moeByList, c.moeByRule} {
-		moe, err := read(f)
-		if err != nil {
-			return err
-		}
-		if moe != nil {
+	for _, read := range []func(*fields) func(int) bool{c.moeByList, c.moeByRule} {
+		if moe := read(f); moe != nil {
 			c.setFFN(moe)
-			return nil
+			return
 		}
 	}
 	c.setFFN(func(int) bool { return true })
-	return nil
 }
 
 func (c *Config) setFFN(moe func(int) bool) {
@@ -44,17 +38,11 @@ func (c *Config) setFFN(moe func(int) bool) {
 }
 
 // ffnsByType reads transformers' mlp_layer_types: dense, sparse, moe, hash_moe.
-func (c *Config) ffnsByType(f *fields) (bool, error) {
-	o, name, ok := f.find("mlp_layer_types")
-	if !ok {
-		return false, nil
-	}
-	types, _, err := o.Strings(name)
-	if err != nil || len(types) == 0 {
-		return false, err
-	}
-	if err := c.fits(o, name, len(types)); err != nil {
-		return false, err
+func (c *Config) ffnsByType(f *fields) bool {
+	given := f.find("mlp_layer_types")
+	types := given.Strings()
+	if len(types) == 0 || !c.fits(given, len(types)) {
+		return false
 	}
 	hash := 0
 	for i := range c.Layers {
@@ -67,52 +55,38 @@ func (c *Config) ffnsByType(f *fields) (bool, error) {
 			c.Layers[i].FFN, c.Layers[i].Hash = ffnMoE, true
 			hash++
 		default:
-			return false, o.Fail(fmt.Sprintf("%s[%d]", name, i), "unknown MLP type %q", t)
+			given.FailAt(i, "unknown MLP type %q", t)
 		}
 	}
 	if c.NumHashLayers == 0 {
 		c.NumHashLayers = hash
 	}
-	return true, nil
+	return true
 }
 
 // moeByList reads lists of layers: Llama-4's moe_layers (indices), Step-3's
 // moe_layers_enum ("4,5,6"), a moe_layer_freq list (one 0 or 1 per layer).
-func (c *Config) moeByList(f *fields) (func(int) bool, error) {
-	if o, name, ok := f.find("moe_layers"); ok && document.KindOf(o.Fields[name]) == "list" {
-		v, _, err := o.Ints(name, 0, int64(c.NumLayers-1))
-		if err != nil {
-			return nil, err
-		}
-		return memberOf(v), nil
+func (c *Config) moeByList(f *fields) func(int) bool {
+	if list := f.of("list", "moe_layers"); list.Given() {
+		return memberOf(list.Ints(0, int64(c.NumLayers-1)))
 	}
-	if o, name, ok := f.find("moe_layers_enum"); ok && document.KindOf(o.Fields[name]) == "string" {
-		s, err := o.Text(name)
-		if err != nil {
-			return nil, err
-		}
+	if enum := f.of("string", "moe_layers_enum"); enum.Given() {
 		var v []int
-		for i, part := range strings.Split(s, ",") {
+		for i, part := range strings.Split(enum.Text(), ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || n < 0 || n >= c.NumLayers {
-				return nil, o.Fail(fmt.Sprintf("%s[%d]", name, i), "want a layer below %d, got %s", c.NumLayers,
-					document.Excerpt([]byte(part)))
+				enum.FailAt(i, "want a layer below %d, got %s", c.NumLayers, document.Excerpt([]byte(part)))
 			}
 			v = append(v, n)
 		}
-		return memberOf(v), nil
+		return memberOf(v)
 	}
-	if o, name, ok := f.find("moe_layer_freq"); ok && document.KindOf(o.Fields[name]) == "list" {
-		v, _, err := o.Ints(name, 0, 1)
-		if err != nil {
-			return nil, err
+	if list := f.of("list", "moe_layer_freq"); list.Given() {
+		if v := list.Ints(0, 1); c.fits(list, len(v)) {
+			return func(i int) bool { return v[i] == 1 }
 		}
-		if err := c.fits(o, name, len(v)); err != nil {
-			return nil, err
-		}
-		return func(i int) bool { return v[i] == 1 }, nil
 	}
-	return nil, nil
+	return nil
 }
 
 func memberOf(v []int) func(int) bool {
@@ -125,60 +99,45 @@ func memberOf(v []int) func(int) bool {
 
 // moeByRule reads rules; nil when the config has none. Counting "every n-th"
 // starts at 0 for DeepSeek and Jamba, at 1 for the others, as in their code.
-func (c *Config) moeByRule(f *fields) (func(int) bool, error) {
-	var err error
+func (c *Config) moeByRule(f *fields) func(int) bool {
 	get := func(def, lo int, names ...string) (int, bool) {
-		o, name, ok := f.find(names...)
-		if !ok || err != nil || document.KindOf(o.Fields[name]) == "list" {
+		v := f.find(names...)
+		if !v.Given() || v.Kind() == "list" {
 			return def, false
 		}
-		var v int
-		v, _, err = o.Integer(name, int64(lo), maxLayers)
-		return v, true
+		return max(v.Integer(int64(lo), maxLayers), lo), true
 	}
 
 	// DeepSeek-V2/V3, Kimi-K2, GLM: from layer k on, every freq-th. DeepSeek's own
 	// inference config calls k n_dense_layers, Hunyuan moe_layer_num_skipped.
 	k, hasK := get(0, 0, "first_k_dense_replace", "n_dense_layers", "moe_layer_num_skipped")
 	freq, hasFreq := get(1, 1, "moe_layer_freq")
-	if err != nil {
-		return nil, err
-	}
 	if hasK || hasFreq {
-		return func(i int) bool { return i >= k && i%freq == 0 }, nil
+		return func(i int) bool { return i >= k && i%freq == 0 }
 	}
 
 	// Qwen2-MoE, Qwen3-MoE, Qwen3-Next, Qwen3.5.
 	step, hasStep := get(1, 1, "decoder_sparse_step")
-	if err != nil {
-		return nil, err
-	}
-	if o, name, ok := f.find("mlp_only_layers"); ok || hasStep {
-		var dense []int
-		if ok {
-			if dense, _, err = o.Ints(name, 0, maxLayers); err != nil {
-				return nil, err
-			}
-		}
-		only := memberOf(dense)
-		return func(i int) bool { return !only(i) && (i+1)%step == 0 }, nil
+	if dense := f.find("mlp_only_layers"); dense.Given() || hasStep {
+		only := memberOf(dense.Ints(0, maxLayers))
+		return func(i int) bool { return !only(i) && (i+1)%step == 0 }
 	}
 
 	// Llama-4.
 	if step, ok := get(1, 1, "interleave_moe_layer_step"); ok {
-		return func(i int) bool { return (i+1)%step == 0 }, err
+		return func(i int) bool { return (i+1)%step == 0 }
 	}
 	// Jamba.
 	if period, ok := get(1, 1, "expert_layer_period"); ok {
 		offset, _ := get(0, 0, "expert_layer_offset")
-		return func(i int) bool { return i%period == offset }, err
+		return func(i int) bool { return i%period == offset }
 	}
 	// Ernie-4.5: every interval-th of the layers start…end.
 	start, hasStart := get(0, 0, "moe_layer_start_index")
 	interval, hasInterval := get(1, 1, "moe_layer_interval")
 	if hasStart || hasInterval {
 		end, _ := get(c.NumLayers-1, 0, "moe_layer_end_index")
-		return func(i int) bool { return i >= start && i <= end && (i+1)%interval == 0 }, err
+		return func(i int) bool { return i >= start && i <= end && (i+1)%interval == 0 }
 	}
-	return nil, err
+	return nil
 }

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,26 +16,19 @@ import (
 // repository; the comment at each names the models.
 
 // layers fills c.Layers.
-func (c *Config) layers(f *fields) error {
+func (c *Config) layers(f *fields) {
 	if c.NumLayers == 0 {
-		return nil
+		return
 	}
 	c.Layers = make([]LayerInfo, c.NumLayers)
 	defer c.nameUnknown()
-	whole, err := c.hybridPattern(f)
-	if err != nil || whole {
-		return err
+	if c.hybridPattern(f) {
+		return
 	}
-	mixed, err := c.mixers(f)
-	if err != nil {
-		return err
-	}
-	if !mixed {
+	if !c.mixers(f) {
 		c.uniformMixer()
 	}
-	if err := c.ffns(f); err != nil {
-		return err
-	}
+	c.ffns(f)
 	for i := range c.Layers {
 		l := &c.Layers[i]
 		if c.IsHash(i, c.NumLayers) {
@@ -44,7 +36,7 @@ func (c *Config) layers(f *fields) error {
 		}
 		l.Indexer = l.Mixer == mixerCSA || l.Mixer == mixerMLA && c.IndexTopK > 0
 	}
-	return c.sharedTopK(f)
+	c.sharedTopK(f)
 }
 
 // nameUnknown says of layers that nothing was found for that they are not known.
@@ -58,29 +50,19 @@ func (c *Config) nameUnknown() {
 // sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer
 // selected, as GLM-5's later releases do: a list with "full" and "shared", a pattern of F and S, or every n-th layer
 // after the first ones.
-func (c *Config) sharedTopK(f *fields) error {
+func (c *Config) sharedTopK(f *fields) {
 	shared := func(i int) bool { return false }
-	if o, name, ok := f.find("indexer_types"); ok && document.KindOf(o.Fields[name]) == "list" {
-		list, _, err := o.Strings(name)
-		if err != nil {
-			return err
-		}
+	if given := f.of("list", "indexer_types"); given.Given() {
+		list := given.Strings()
 		shared = func(i int) bool { return i < len(list) && list[i] == "shared" }
-	} else if o, name, ok := f.find("index_topk_pattern"); ok && document.KindOf(o.Fields[name]) == "string" {
-		pattern, err := o.Text(name)
-		if err != nil {
-			return err
-		}
+	} else if given := f.of("string", "index_topk_pattern"); given.Given() {
+		pattern := given.Text()
 		shared = func(i int) bool { return i < len(pattern) && pattern[i] == 'S' }
-	} else if _, _, ok := f.find("index_topk_freq"); ok {
+	} else if f.find("index_topk_freq").Given() {
 		var every int
 		first := 2 // the model code's own default
-		if err := f.number(&every, maxLayers, "index_topk_freq"); err != nil {
-			return err
-		}
-		if err := f.number(&first, maxLayers, "index_skip_topk_offset"); err != nil {
-			return err
-		}
+		f.number(&every, maxLayers, "index_topk_freq")
+		f.number(&first, maxLayers, "index_skip_topk_offset")
 		shared = func(i int) bool { return max(i-first+1, 0)%max(every, 1) != 0 }
 	}
 	for i := range c.Layers {
@@ -88,63 +70,46 @@ func (c *Config) sharedTopK(f *fields) error {
 			l.Indexer, l.SharedTopK = false, true
 		}
 	}
-	return nil
 }
 
 // hybridPattern reads layers that are a mixer or an MLP, never both: Nemotron-H's
 // hybrid_override_pattern (M Mamba, * attention, - MLP, E experts) or its
 // layers_block_type list with "moe" and "mlp" entries.
-func (c *Config) hybridPattern(f *fields) (bool, error) {
-	if o, name, ok := f.find("hybrid_override_pattern", "hybrid_layer_pattern"); ok &&
-		document.KindOf(o.Fields[name]) == "string" {
-		s, err := o.Text(name)
-		if err != nil {
-			return false, err
-		}
+func (c *Config) hybridPattern(f *fields) bool {
+	if given := f.of("string", "hybrid_override_pattern", "hybrid_layer_pattern"); given.Given() {
 		// Megatron separates pipeline stages by | and appends /-separated
 		// patterns of next-token-prediction layers.
-		s, _, _ = strings.Cut(strings.ReplaceAll(s, "|", ""), "/")
+		s, _, _ := strings.Cut(strings.ReplaceAll(given.Text(), "|", ""), "/")
 		if len(s) != c.NumLayers {
-			return false, o.Fail(name, "%d letters for %d layers", len(s), c.NumLayers)
+			given.Fail("%d letters for %d layers", len(s), c.NumLayers)
+			return true
 		}
 		for i := range len(s) {
 			l, ok := patternLayers[s[i]]
 			if !ok {
-				return false, o.Fail(fmt.Sprintf("%s[%d]", name, i), "%q is none of M, *, -, E", s[i])
+				given.FailAt(i, "%q is none of M, *, -, E", s[i])
 			}
 			c.Layers[i] = l
 		}
-		return true, nil
+		return true
 	}
-	o, name, ok := f.find("layers_block_type")
-	if !ok {
-		return false, nil
-	}
-	types, _, err := o.Strings(name)
-	if err != nil {
-		return false, err
-	}
+	given := f.find("layers_block_type")
+	types := given.Strings()
 	if !slices.Contains(types, "moe") && !slices.Contains(types, "mlp") {
-		return false, nil // Jamba, Bamba, Zamba2: every layer has an MLP too; mixers reads it
+		return false // Jamba, Bamba, Zamba2: every layer has an MLP too; mixers reads it
 	}
-	if err := c.fits(o, name, len(types)); err != nil {
-		return false, err
+	if !c.fits(given, len(types)) {
+		return true
 	}
+	letters := map[string]byte{"mamba": 'M', "attention": '*', "mlp": '-', "moe": 'E'}
 	for i := range c.Layers {
-		switch t := types[i]; t {
-		case "mamba":
-			c.Layers[i] = patternLayers['M']
-		case "attention":
-			c.Layers[i] = patternLayers['*']
-		case "mlp":
-			c.Layers[i] = patternLayers['-']
-		case "moe":
-			c.Layers[i] = patternLayers['E']
-		default:
-			return false, o.Fail(fmt.Sprintf("%s[%d]", name, i), "unknown block type %q", t)
+		l, ok := patternLayers[letters[types[i]]]
+		if !ok {
+			given.FailAt(i, "unknown block type %q", types[i])
 		}
+		c.Layers[i] = l
 	}
-	return true, nil
+	return true
 }
 
 var patternLayers = map[byte]LayerInfo{
@@ -171,39 +136,35 @@ var mixerTypes = map[string]string{
 	typeHCA:             mixerHCA,
 }
 
-// mixers reads per-layer mixers; ok is false when the config has one kind only.
-func (c *Config) mixers(f *fields) (ok bool, err error) {
+// mixers reads per-layer mixers; false when the config has one kind only.
+func (c *Config) mixers(f *fields) bool {
 	if len(c.CompressRatios) > 0 {
 		for i, r := range c.CompressRatios {
 			c.Layers[i].Mixer = ratioMixer(r)
 		}
-		return true, nil
+		return true
 	}
-	if o, name, ok := f.find("layer_types", "layers_block_type"); ok {
-		types, _, err := o.Strings(name)
-		if err != nil {
-			return false, err
+	given := f.find("layer_types", "layers_block_type")
+	if types := given.Strings(); len(types) > 0 {
+		if !c.fits(given, len(types)) {
+			return true
 		}
-		if len(types) > 0 {
-			if err := c.fits(o, name, len(types)); err != nil {
-				return false, err
+		for i := range c.Layers {
+			m := mixerTypes[types[i]] // a type of a model yet to come stays unknown
+			if m == mixerFull {
+				m = c.fullMixer()
 			}
-			for i := range c.Layers {
-				m := mixerTypes[types[i]] // a type of a model yet to come stays unknown
-				if m == mixerFull {
-					m = c.fullMixer()
-				}
-				c.Layers[i].Mixer = m
-			}
-			return true, nil
+			c.Layers[i].Mixer = m
+		}
+		return true
+	}
+	for _, read := range []func(*fields) bool{c.mixersByType, c.mixersByIndex, c.mixersByInterval, c.mixersByPeriod,
+		c.mixersByWindow} {
+		if read(f) {
+			return true
 		}
 	}
-	for _, read := range []func(*fields) (bool, error){c.mixersByType, c.mixersByIndex, c.mixersByInterval} {
-		if ok, err := read(f); ok || err != nil {
-			return ok, err
-		}
-	}
-	return false, nil
+	return c.mixersByModel()
 }
 
 func ratioMixer(ratio int) string {
@@ -240,7 +201,7 @@ func (c *Config) uniformMixer() {
 // mixersByType reads lists of codes, one per layer: MiniMax-01's attn_type_list
 // (0 linear, i.e. lightning attention, 1 full) and MiMo-V2's
 // hybrid_layer_pattern (0 full, 1 sliding).
-func (c *Config) mixersByType(f *fields) (bool, error) {
+func (c *Config) mixersByType(f *fields) bool {
 	for _, list := range []struct {
 		field  string
 		others string
@@ -249,49 +210,34 @@ func (c *Config) mixersByType(f *fields) (bool, error) {
 		{"attn_type_list", mixerLinear, 1},
 		{"hybrid_layer_pattern", mixerSliding, 0},
 	} {
-		o, name, ok := f.find(list.field)
-		if !ok || document.KindOf(o.Fields[name]) == "string" {
+		given := f.find(list.field)
+		if !given.Given() || given.Kind() == "string" {
 			continue // hybridPattern's form
 		}
-		v, _, err := o.Ints(name, 0, 1)
-		if err != nil {
-			return false, err
+		if v := given.Ints(0, 1); c.fits(given, len(v)) {
+			c.setMixers(list.others, func(i int) bool { return v[i] == list.full })
 		}
-		if err := c.fits(o, name, len(v)); err != nil {
-			return false, err
-		}
-		c.setMixers(list.others, func(i int) bool { return v[i] == list.full })
-		return true, nil
+		return true
 	}
-	return false, nil
+	return false
 }
 
 // mixersByIndex reads lists of the layers that attend: Bamba's
 // attn_layer_indices (from 0), Kimi-Linear's linear_attn_config.full_attn_layers
 // (from 1), Llama-4's no_rope_layers (1: has RoPE, which is chunked).
-func (c *Config) mixersByIndex(f *fields) (bool, error) {
-	if o, name, ok := f.find("attn_layer_indices"); ok {
-		return true, c.attendAt(o, name, 0, mixerMamba)
+func (c *Config) mixersByIndex(f *fields) bool {
+	if given := f.find("attn_layer_indices"); given.Given() {
+		c.attendAt(given, 0, mixerMamba)
+		return true
 	}
-	if o, name, ok := f.find("linear_attn_config"); ok && document.KindOf(o.Fields[name]) == "object" {
-		lin, _, err := o.Child(name)
-		if err != nil {
-			return false, err
-		}
-		if lin.Has("full_attn_layers") {
-			return true, c.attendAt(lin, "full_attn_layers", 1, mixerLinear)
-		}
+	if given := f.of("object", "linear_attn_config").Object().Field("full_attn_layers"); given.Given() {
+		c.attendAt(given, 1, mixerLinear)
+		return true
 	}
-	if o, name, ok := f.find("no_rope_layers"); ok && c.ChunkSize > 0 {
-		v, _, err := o.Ints(name, 0, 1)
-		if err != nil {
-			return false, err
-		}
-		if len(v) == 0 {
-			return false, nil
-		}
-		if err := c.fits(o, name, len(v)); err != nil {
-			return false, err
+	if given := f.find("no_rope_layers"); given.Given() && c.ChunkSize > 0 {
+		v := given.Ints(0, 1)
+		if len(v) == 0 || !c.fits(given, len(v)) {
+			return false
 		}
 		for i := range c.Layers {
 			c.Layers[i].Mixer = mixerFull
@@ -299,29 +245,20 @@ func (c *Config) mixersByIndex(f *fields) (bool, error) {
 				c.Layers[i].Mixer = mixerChunked
 			}
 		}
-		return true, nil
+		return true
 	}
-	return false, nil
+	return false
 }
 
 // attendAt marks the listed layers, counted from base, as attention and all
 // others as other.
-func (c *Config) attendAt(o document.Object, name string, base int, other string) error {
-	v, _, err := o.Ints(name, int64(base), int64(c.NumLayers-1+base))
-	if err != nil {
-		return err
-	}
-	for i := range c.Layers {
-		c.Layers[i].Mixer = other
-	}
-	for _, i := range v {
-		c.Layers[i-base].Mixer = c.fullMixer()
-	}
-	return nil
+func (c *Config) attendAt(list document.Value, base int, other string) {
+	full := memberOf(list.Ints(int64(base), int64(c.NumLayers-1+base)))
+	c.setMixers(other, func(i int) bool { return full(i + base) })
 }
 
 // mixersByInterval reads rules of the form "every n-th layer attends in full".
-func (c *Config) mixersByInterval(f *fields) (bool, error) {
+func (c *Config) mixersByInterval(f *fields) bool {
 	for _, rule := range []struct {
 		field  string
 		others string
@@ -331,23 +268,13 @@ func (c *Config) mixersByInterval(f *fields) (bool, error) {
 		{"sliding_window_pattern", mixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
 		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
 	} {
-		o, name, ok := f.find(rule.field)
-		if !ok || !rule.when || document.KindOf(o.Fields[name]) != "number" {
-			continue
-		}
-		n, _, err := o.Integer(name, 1, maxLayers)
-		if err != nil {
-			return false, err
-		}
-		c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
-		return true, nil
-	}
-	for _, read := range []func(*fields) (bool, error){c.mixersByPeriod, c.mixersByWindow} {
-		if ok, err := read(f); ok || err != nil {
-			return ok, err
+		if given := f.of("number", rule.field); given.Given() && rule.when {
+			n := max(given.Integer(1, maxLayers), 1)
+			c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
+			return true
 		}
 	}
-	return c.mixersByModel(), nil
+	return false
 }
 
 // setMixers makes the layers that full says full attention, the others other.
@@ -362,36 +289,27 @@ func (c *Config) setMixers(other string, full func(i int) bool) {
 
 // mixersByPeriod reads Jamba's rule: attention where i % period == offset, Mamba
 // elsewhere.
-func (c *Config) mixersByPeriod(f *fields) (bool, error) {
-	o, name, ok := f.find("attn_layer_period")
-	if !ok {
-		return false, nil
+func (c *Config) mixersByPeriod(f *fields) bool {
+	given := f.find("attn_layer_period")
+	if !given.Given() {
+		return false
 	}
-	period, _, err := o.Integer(name, 1, maxLayers)
-	if err != nil {
-		return false, err
-	}
-	offset := 0
-	if err := f.number(&offset, maxLayers, "attn_layer_offset"); err != nil {
-		return false, err
-	}
+	period, offset := max(given.Integer(1, maxLayers), 1), 0
+	f.number(&offset, maxLayers, "attn_layer_offset")
 	c.setMixers(mixerMamba, func(i int) bool { return i%period == offset })
-	return true, nil
+	return true
 }
 
 // mixersByWindow reads Qwen2's and Qwen3's rule: with use_sliding_window, layers
 // from max_window_layers on slide.
-func (c *Config) mixersByWindow(f *fields) (bool, error) {
-	o, name, ok := f.find("max_window_layers")
-	if _, _, uses := f.find("use_sliding_window"); !ok || !uses || c.SlidingWindow == 0 {
-		return false, nil
+func (c *Config) mixersByWindow(f *fields) bool {
+	given := f.find("max_window_layers")
+	if !given.Given() || !f.find("use_sliding_window").Given() || c.SlidingWindow == 0 {
+		return false
 	}
-	n, _, err := o.Integer(name, 0, maxLayers)
-	if err != nil {
-		return false, err
-	}
+	n := given.Integer(0, maxLayers)
 	c.setMixers(mixerSliding, func(i int) bool { return i < n })
-	return true, nil
+	return true
 }
 
 // mixersByModel is for models whose config class has a rule that the file need

@@ -1,7 +1,8 @@
 package profile
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/llmstrata/strata/profile/internal/document"
@@ -88,36 +89,28 @@ func (c *Config) LayerTypes(n int) []string {
 
 // ratios reads compress_ratios, or derives them from transformers' layer_types
 // and compress_rates, and drops the next-token-prediction tail.
-func (c *Config) ratios(f *fields) error {
-	o, name, ok := f.find("compress_ratios")
-	if !ok {
-		return c.ratiosFromTypes(f)
+func (c *Config) ratios(f *fields) {
+	given := f.find("compress_ratios")
+	if !given.Given() {
+		c.ratiosFromTypes(f)
+		return
 	}
-	v, _, err := o.Ints(name, 0, maxSize)
-	if err != nil {
-		return err
-	}
+	v := given.Ints(0, maxSize)
 	if len(v) == 0 {
-		return nil
+		return
 	}
 	f.known = true
-	if c.NumLayers == 0 {
-		if len(v) > maxLayers {
-			return o.Fail(name, "%w: %d entries, at most %d", errLimit, len(v), maxLayers)
-		}
-		c.CompressRatios = v
-		return nil
+	if c.fits(given, len(v)) {
+		c.setRatios(v)
 	}
-	switch len(v) {
-	case c.NumLayers:
-		c.CompressRatios = v
-	case c.NumLayers + c.NumNextN:
-		c.CompressRatios, c.NextNRatios = v[:c.NumLayers:c.NumLayers], v[c.NumLayers:]
-	default:
-		return o.Fail(name, "%d entries for %d layers; only %d + %d next-token-prediction layers would also fit",
-			len(v), c.NumLayers, c.NumLayers, c.NumNextN)
+}
+
+// setRatios divides ratios between layers and next-token-prediction layers.
+func (c *Config) setRatios(v []int) {
+	n := cmp.Or(c.NumLayers, len(v))
+	if c.CompressRatios = v[:n:n]; len(v) > n {
+		c.NextNRatios = v[n:]
 	}
-	return nil
 }
 
 // The layer types by which transformers names DeepSeek-V4's attention kinds, and
@@ -131,74 +124,44 @@ const (
 
 // ratiosFromTypes derives compress ratios from layer_types when they name
 // DeepSeek-V4's kinds.
-func (c *Config) ratiosFromTypes(f *fields) error {
-	o, name, ok := f.find("layer_types")
-	if !ok {
-		return nil
+func (c *Config) ratiosFromTypes(f *fields) {
+	given := f.find("layer_types")
+	types := given.Strings()
+	if !slices.Contains(types, typeCSA) && !slices.Contains(types, typeHCA) {
+		return
 	}
-	types, _, err := o.Strings(name)
-	if err != nil {
-		return err
-	}
-	csa, hca := ratioCSA, ratioHCA
-	compressed := false
-	for _, t := range types {
-		compressed = compressed || t == typeCSA || t == typeHCA
-	}
-	if !compressed {
-		return nil
-	}
-	if ro, rname, ok := f.find("compress_rates"); ok {
-		rates, _, err := ro.Child(rname)
-		if err != nil {
-			return err
-		}
-		for _, x := range []struct {
-			dst  *int
-			name string
-		}{{&csa, typeCSA}, {&hca, typeHCA}} {
-			if v, ok, err := rates.Integer(x.name, 0, maxSize); err != nil {
-				return err
-			} else if ok {
-				*x.dst = v
-			}
+	ratioOf := map[string]int{typeCSA: ratioCSA, typeHCA: ratioHCA, "sliding_attention": 0}
+	rates := f.find("compress_rates").Object()
+	for _, name := range []string{typeCSA, typeHCA} {
+		if rate := rates.Field(name); rate.Given() {
+			ratioOf[name] = rate.Integer(0, maxSize)
 		}
 	}
-	if err := c.fits(o, name, len(types)); err != nil {
-		return err
+	if !c.fits(given, len(types)) {
+		return
 	}
 	v := make([]int, len(types))
 	for i, t := range types {
-		switch t {
-		case typeCSA:
-			v[i] = csa
-		case typeHCA:
-			v[i] = hca
-		case "sliding_attention":
-		default:
-			return o.Fail(fmt.Sprintf("%s[%d]", name, i), "%q among compressed attention layers", t)
+		ratio, ok := ratioOf[t]
+		if !ok {
+			given.FailAt(i, "%q among compressed attention layers", t)
 		}
+		v[i] = ratio
 	}
-	n := len(v)
-	if c.NumLayers > 0 {
-		n = c.NumLayers
-	}
-	c.CompressRatios, c.NextNRatios = v[:n:n], v[n:]
-	if len(c.NextNRatios) == 0 {
-		c.NextNRatios = nil
-	}
-	return nil
+	c.setRatios(v)
 }
 
 // fits checks that a per-layer list has an entry for each layer, or for each
 // layer and each next-token-prediction layer.
-func (c *Config) fits(o document.Object, name string, n int) error {
+func (c *Config) fits(list document.Value, n int) bool {
 	switch {
-	case c.NumLayers == 0 && n <= maxLayers, n == c.NumLayers, n == c.NumLayers+c.NumNextN:
-		return nil
+	case c.NumLayers == 0 && n <= maxLayers, c.NumLayers > 0 && (n == c.NumLayers || n == c.NumLayers+c.NumNextN):
+		return true
 	case c.NumLayers == 0:
-		return o.Fail(name, "%w: %d entries, at most %d", errLimit, n, maxLayers)
+		list.Fail("%w: %d entries, at most %d", errLimit, n, maxLayers)
+	default:
+		list.Fail("%d entries for %d layers; only %d + %d next-token-prediction layers would also fit",
+			n, c.NumLayers, c.NumLayers, c.NumNextN)
 	}
-	return o.Fail(name, "%d entries for %d layers; only %d + %d next-token-prediction layers would also fit",
-		n, c.NumLayers, c.NumLayers, c.NumNextN)
+	return false
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -57,12 +58,11 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Only(profileFields); err != nil {
-		return nil, err
-	}
+	o.Only(profileFields)
 	p := &ModelProfile{AnchorPosition: anchorUnknown, BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: baseUniversal,
 		BaseRenames: baseStandard}
-	if err := p.fill(o); err != nil {
+	p.fill(o)
+	if err := o.Err(); err != nil {
 		return nil, err
 	}
 	if err := p.validate(); err != nil {
@@ -72,122 +72,52 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 }
 
 // fill copies the document's fields over the defaults.
-func (p *ModelProfile) fill(o document.Object) error {
-	var err error
-	texts := []struct {
+func (p *ModelProfile) fill(o document.Object) {
+	for _, t := range []struct {
 		field string
 		dst   *string
-	}{{"name", &p.Name}, {"description", &p.Description}, {"anchor", &p.Anchor}}
-	for _, t := range texts {
-		if *t.dst, err = o.Text(t.field); err != nil {
-			return err
-		}
+	}{{"name", &p.Name}, {"description", &p.Description}, {"anchor", &p.Anchor},
+		{"anchor_position", &p.AnchorPosition}, {"base_rules", &p.BaseRules}, {"base_renames", &p.BaseRenames}} {
+		*t.dst = cmp.Or(o.Field(t.field).Text(), *t.dst)
 	}
-	if s, err := o.Text("anchor_position"); err != nil {
-		return err
-	} else if s != "" {
-		p.AnchorPosition = s
+	p.ModelTypes, p.AutoAnchors = o.Field("model_types").Strings(), o.Field("auto_anchors").Strings()
+	p.HalfLabels = o.Field("half_labels").Strings()
+	if n := o.Field("blocks_per_layer"); n.Given() {
+		p.BlocksPerLayer = n.Integer(1, maxBlocks)
 	}
-	if s, err := o.Text("base_rules"); err != nil {
-		return err
-	} else if s != "" {
-		p.BaseRules = s
-	}
-	if s, err := o.Text("base_renames"); err != nil {
-		return err
-	} else if s != "" {
-		p.BaseRenames = s
-	}
-	lists := []struct {
-		field string
-		dst   *[]string
-	}{{"model_types", &p.ModelTypes}, {"auto_anchors", &p.AutoAnchors}, {"half_labels", &p.HalfLabels}}
-	for _, l := range lists {
-		if *l.dst, _, err = o.Strings(l.field); err != nil {
-			return err
-		}
-	}
-	if n, ok, err := o.Integer("blocks_per_layer", 1, maxBlocks); err != nil {
-		return err
-	} else if ok {
-		p.BlocksPerLayer = n
-	}
-	if n, ok, err := o.Integer("default_layers", 1, maxLayers); err != nil {
-		return err
-	} else if ok {
-		p.DefaultLayers = n
+	if n := o.Field("default_layers"); n.Given() {
+		p.DefaultLayers = n.Integer(1, maxLayers)
 	}
 	if p.HalfLabels == nil {
 		if p.BlocksPerLayer != 1 {
-			return o.Fail("half_labels", "missing: %d blocks per layer need %d labels", p.BlocksPerLayer,
-				p.BlocksPerLayer)
+			o.Fail("half_labels", "missing: %d blocks per layer need %d labels", p.BlocksPerLayer, p.BlocksPerLayer)
 		}
 		p.HalfLabels = []string{"full"}
 	}
-	if err := p.fillRules(o); err != nil {
-		return err
+	for _, c := range objects(o, "rules", "key", "label", "patterns", "ignore_case") {
+		p.Rules = append(p.Rules, RuleSpec{Key: c.Field("key").Text(), Label: c.Field("label").Text(),
+			Patterns: c.Field("patterns").Strings(), IgnoreCase: c.Field("ignore_case").Flag()})
 	}
-	return p.fillRenames(o)
+	for _, c := range objects(o, "renames", "old", "new") {
+		p.Renames = append(p.Renames, Rename{Old: c.Field("old").Text(), New: c.Field("new").Text()})
+	}
 }
 
-func (p *ModelProfile) fillRules(o document.Object) error {
-	items, _, err := o.List("rules")
-	if err != nil {
-		return err
-	}
+// objects reads a list of objects that have no other fields than the known ones.
+func objects(o document.Object, field string, known ...string) (out []document.Object) {
+	list := o.Field(field)
+	items := list.List()
 	if len(items) > maxRules {
-		return o.Fail("rules", "%w: %d rules, at most %d", errLimit, len(items), maxRules)
+		list.Fail("%w: %d %s, at most %d", errLimit, len(items), field, maxRules)
+		return nil
 	}
-	for i, raw := range items {
-		c, _, err := document.ChildOf(o, fmt.Sprintf("rules[%d]", i), raw)
-		if err != nil {
-			return err
+	for _, item := range items {
+		if !item.Given() {
+			item.Fail("want an object, got a null: null")
 		}
-		if err := c.Only([]string{"key", "label", "patterns", "ignore_case"}); err != nil {
-			return err
-		}
-		var r RuleSpec
-		if r.Key, err = c.Text("key"); err != nil {
-			return err
-		}
-		if r.Label, err = c.Text("label"); err != nil {
-			return err
-		}
-		if r.Patterns, _, err = c.Strings("patterns"); err != nil {
-			return err
-		}
-		if r.IgnoreCase, _, err = c.Flag("ignore_case"); err != nil {
-			return err
-		}
-		p.Rules = append(p.Rules, r)
+		c := item.Object()
+		c.Only(known)
+		out = append(out, c)
 	}
-	return nil
-}
-
-func (p *ModelProfile) fillRenames(o document.Object) error {
-	items, _, err := o.List("renames")
-	if err != nil {
-		return err
-	}
-	if len(items) > maxRules {
-		return o.Fail("renames", "%w: %d renames, at most %d", errLimit, len(items), maxRules)
-	}
-	for i, raw := range items {
-		c, _, err := document.ChildOf(o, fmt.Sprintf("renames[%d]", i), raw)
-		if err != nil {
-			return err
-		}
-		if err := c.Only([]string{"old", "new"}); err != nil {
-			return err
-		}
-		var r Rename
-		if r.Old, err = c.Text("old"); err != nil {
-			return err
-		}
-		if r.New, err = c.Text("new"); err != nil {
-			return err
-		}
-		p.Renames = append(p.Renames, r)
-	}
-	return nil
+	return out
 }

@@ -153,10 +153,9 @@ func parseDistributed(raw []byte) (distributed, error) {
 	if err != nil {
 		return distributed{}, err
 	}
-	n, _, err := o.Integer("world_size", 1, maxRanks)
-	d := distributed{world: n}
+	d := distributed{world: o.Field("world_size").Integer(1, maxRanks)}
 	d.sizes, d.groups = groupSizes(raw)
-	return d, err
+	return d, o.Err()
 }
 
 // groupSizes reads the sizes of process groups, and by what their descriptions

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/profile/internal/document"
@@ -9,9 +11,8 @@ import (
 // weightType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4",
 // "int4"; "" where it does not say.
 func weightType(q document.Object, method string) string {
-	algo, _ := q.Text("quant_algo") // ModelOpt
-	fmtName, _ := q.Text("fmt")
-	said := strings.ToLower(method + " " + algo + " " + fmtName)
+	algo := q.Lenient().Field("quant_algo").Text() // ModelOpt
+	said := strings.ToLower(method + " " + algo + " " + q.Lenient().Field("fmt").Text())
 	for _, t := range []struct{ word, dtype string }{
 		{"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}, {"mxfp8", "fp8"}, {"fp8", "fp8"}, {"e4m3", "fp8"},
 		{"w4a16", "int4"}, {"w8a8", "int8"}, {"w4a8", "int4"},
@@ -20,12 +21,12 @@ func weightType(q document.Object, method string) string {
 			return t.dtype
 		}
 	}
-	bits, _, _ := q.Integer("bits", 1, 64) // GPTQ, AWQ
+	bits := q.Lenient().Field("bits").Integer(1, 64) // GPTQ, AWQ
 	kind := "int"
-	if groups, ok, err := q.Child("config_groups"); err == nil && ok && bits == 0 { // compressed-tensors, Quark
-		bits, kind = groupBits(groups)
+	if groups := q.Field("config_groups"); groups.Kind() == "object" && bits == 0 { // compressed-tensors, Quark
+		bits, kind = groupBits(groups.Object().Lenient())
 	}
-	if four, _, _ := q.Flag("load_in_4bit"); four {
+	if q.Lenient().Field("load_in_4bit").Flag() {
 		bits = 4
 	}
 	switch {
@@ -43,24 +44,9 @@ func weightType(q document.Object, method string) string {
 
 // groupBits reads the weights' type of the only or of the first group by name.
 func groupBits(groups document.Object) (bits int, kind string) {
-	first := ""
-	for name := range groups.Fields {
-		if first == "" || name < first {
-			first = name
-		}
+	for _, name := range slices.Sorted(maps.Keys(groups.Fields)) {
+		w := groups.Field(name).Object().Field("weights").Object()
+		return w.Field("num_bits").Integer(1, 64), w.Field("type").Text()
 	}
-	if first == "" {
-		return bits, kind
-	}
-	g, ok, err := groups.Child(first)
-	if err != nil || !ok {
-		return bits, kind
-	}
-	w, ok, err := g.Child("weights")
-	if err != nil || !ok {
-		return bits, kind
-	}
-	bits, _, _ = w.Integer("num_bits", 1, 64)
-	kind, _ = w.Text("type")
-	return bits, kind
+	return 0, ""
 }

@@ -57,10 +57,8 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 		return nil, err
 	}
 	f := &fields{objects: []document.Object{o}}
-	if c, ok, err := o.Child("server_args"); err != nil {
-		return nil, err
-	} else if ok {
-		f.objects = []document.Object{c, o}
+	if c := o.Field("server_args"); c.Given() {
+		f.objects = []document.Object{c.Object(), o}
 	}
 	a := &ServerArgs{}
 	for _, x := range []struct {
@@ -71,11 +69,7 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 		{&a.Framework, []string{"framework"}},
 		{&a.Revision, []string{"revision"}},
 	} {
-		if o, name, ok := f.find(x.names...); ok {
-			if *x.dst, err = o.Text(name); err != nil {
-				return nil, err
-			}
-		}
+		*x.dst = f.find(x.names...).Text()
 	}
 	for _, x := range []struct {
 		dst   *int
@@ -85,11 +79,10 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 		{&a.EPSize, []string{"ep_size", "expert_parallel_size", "moe_expert_parallel_size", "ep"}},
 		{&a.DPSize, []string{"dp_size", "data_parallel_size", "dp"}},
 	} {
-		if err := f.number(x.dst, maxRanks, x.names...); err != nil {
-			return nil, err
-		}
+		f.number(x.dst, maxRanks, x.names...)
 	}
-	if err := a.modes(f); err != nil {
+	a.modes(f)
+	if err := o.Err(); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -97,7 +90,7 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 
 // modes reads how the server runs the model: whether its decode steps replay graphs, and whether it compiles the model.
 // What the arguments do not say stays nil.
-func (a *ServerArgs) modes(f *fields) error {
+func (a *ServerArgs) modes(f *fields) {
 	var disabled, eager, graphs, compile *bool
 	for _, x := range []struct {
 		dst  **bool
@@ -106,12 +99,9 @@ func (a *ServerArgs) modes(f *fields) error {
 		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"},
 		{&compile, "enable_torch_compile"},
 	} {
-		if o, name, ok := f.find(x.name); ok && document.KindOf(o.Fields[name]) == "bool" {
-			v, _, err := o.Flag(name)
-			if err != nil {
-				return err
-			}
-			*x.dst = &v
+		if v := f.of("bool", x.name); v.Given() {
+			on := v.Flag()
+			*x.dst = &on
 		}
 	}
 	not := func(b *bool) *bool {
@@ -131,7 +121,7 @@ func (a *ServerArgs) modes(f *fields) error {
 	}
 	a.Graphs = orSection(f, "cuda_graph_config", a.Graphs) // TensorRT-LLM
 	a.Compile = orSection(f, "torch_compile_config", a.Compile)
-	return a.compilation(f)
+	a.compilation(f)
 }
 
 // orSection reads a flag from a section that is an object where a feature is on, and null where it is off.
@@ -147,15 +137,13 @@ func orSection(f *fields, name string, told *bool) *bool {
 
 // compilation reads vLLM's compilation_config: mode (before: level) 0 does not compile, cudagraph_mode NONE has no
 // graphs.
-func (a *ServerArgs) compilation(f *fields) error {
+func (a *ServerArgs) compilation(f *fields) {
 	for _, o := range f.objects {
-		if document.KindOf(o.Fields["compilation_config"]) != "object" {
+		given := o.Field("compilation_config")
+		if given.Kind() != "object" {
 			continue
 		}
-		c, _, err := o.Child("compilation_config")
-		if err != nil {
-			return err
-		}
+		c := given.Object()
 		off := false
 		for _, name := range []string{"mode", "level"} {
 			if string(c.Fields[name]) == "0" || string(c.Fields[name]) == `"NONE"` {
@@ -166,5 +154,4 @@ func (a *ServerArgs) compilation(f *fields) error {
 			a.Graphs = &off
 		}
 	}
-	return nil
 }

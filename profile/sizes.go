@@ -1,10 +1,6 @@
 package profile
 
-import (
-	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
-)
+import "strings"
 
 // Quantization is how a checkpoint stores its weights.
 type Quantization struct {
@@ -34,7 +30,7 @@ type Recurrent struct {
 }
 
 // details reads what the plan of a model needs beyond its sizes.
-func (c *Config) details(f *fields) error {
+func (c *Config) details(f *fields) {
 	for _, x := range []struct {
 		dst   *string
 		names []string
@@ -43,13 +39,7 @@ func (c *Config) details(f *fields) error {
 		{&c.ExpertDType, []string{"expert_dtype"}},
 		{&c.Activation, []string{"hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function"}},
 	} {
-		if o, name, ok := f.find(x.names...); ok && document.KindOf(o.Fields[name]) == "string" {
-			s, err := o.Text(name)
-			if err != nil {
-				return err
-			}
-			*x.dst = s
-		}
+		*x.dst = f.of("string", x.names...).Text()
 	}
 	c.DType, c.ExpertDType = shortDType(c.DType), shortDType(c.ExpertDType)
 	for _, x := range []struct {
@@ -60,35 +50,21 @@ func (c *Config) details(f *fields) error {
 		{&c.AttentionBias, []string{"attention_bias", "qkv_bias", "add_qkv_bias"}},
 		{&c.GatedAttention, []string{"attn_output_gate"}},
 	} {
-		if err := f.truth(x.dst, x.names...); err != nil {
-			return err
-		}
+		*x.dst = f.truth(x.names...)
 	}
-	if _, _, ok := f.find("attn_output_gate"); !ok && strings.HasPrefix(c.ModelType, "qwen3_next") {
+	if !f.find("attn_output_gate").Given() && strings.HasPrefix(c.ModelType, "qwen3_next") {
 		c.GatedAttention = true // in its code, not in its config
 	}
-	if _, _, ok := f.find("use_qk_norm", "qk_layernorm"); ok {
-		c.QKNorm = new(bool)
-		if err := f.truth(c.QKNorm, "use_qk_norm", "qk_layernorm"); err != nil {
-			return err
-		}
+	if f.find("use_qk_norm", "qk_layernorm").Given() {
+		norm := f.truth("use_qk_norm", "qk_layernorm")
+		c.QKNorm = &norm
 	}
-	if err := c.recurrent(f); err != nil {
-		return err
-	}
-	return c.quantization(f)
+	c.recurrent(f)
+	c.quantization(f)
 }
 
-// truth reads a flag under one of its names.
-func (f *fields) truth(dst *bool, names ...string) error {
-	o, name, ok := f.find(names...)
-	if !ok || document.KindOf(o.Fields[name]) != "bool" {
-		return nil // some models give a list or a string where others have a flag
-	}
-	v, _, err := o.Flag(name)
-	*dst = v
-	return err
-}
+// truth reads a flag under one of its names. Some models give a list or a string where others have a flag.
+func (f *fields) truth(names ...string) bool { return f.of("bool", names...).Flag() }
 
 // shortDType is a type's name without its decoration: torch.bfloat16 → bf16.
 func shortDType(s string) string {
@@ -108,7 +84,7 @@ func shortDType(s string) string {
 
 // recurrent reads the sizes of linear attention (Qwen3-Next, Kimi-Linear) and of
 // state spaces (Nemotron-H, Bamba, Granite, Jamba).
-func (c *Config) recurrent(f *fields) error {
+func (c *Config) recurrent(f *fields) {
 	r := Recurrent{}
 	for _, x := range []struct {
 		dst   *int
@@ -120,21 +96,10 @@ func (c *Config) recurrent(f *fields) error {
 		{&r.ValueDim, []string{"linear_value_head_dim", "mamba_head_dim", "mamba_d_head"}},
 		{&r.Conv, []string{"linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"}},
 	} {
-		o, name, ok := f.find(x.names...)
-		if !ok || document.KindOf(o.Fields[name]) != "number" {
-			continue // "auto" in Bamba
-		}
-		v, _, err := o.Integer(name, 0, maxSize)
-		if err != nil {
-			return err
-		}
-		*x.dst = v
+		*x.dst = f.of("number", x.names...).Integer(0, maxSize) // "auto" in Bamba
 	}
-	if o, name, ok := f.find("linear_attn_config"); ok && document.KindOf(o.Fields[name]) == "object" {
-		lin, _, err := o.Child(name)
-		if err != nil {
-			return err
-		}
+	if given := f.of("object", "linear_attn_config"); given.Given() {
+		lin := given.Object()
 		for _, x := range []struct {
 			dst  []*int
 			name string
@@ -143,13 +108,9 @@ func (c *Config) recurrent(f *fields) error {
 			{[]*int{&r.KeyDim, &r.ValueDim}, "head_dim"},
 			{[]*int{&r.Conv}, "short_conv_kernel_size"},
 		} {
-			v, ok, err := lin.Integer(x.name, 0, maxSize)
-			if err != nil {
-				return err
-			}
-			for _, d := range x.dst {
-				if ok {
-					*d = v
+			if v := lin.Field(x.name); v.Given() {
+				for _, d := range x.dst {
+					*d = v.Integer(0, maxSize)
 				}
 			}
 		}
@@ -157,36 +118,26 @@ func (c *Config) recurrent(f *fields) error {
 			r.GateRank = r.KeyDim // not in the config: the gates' rank is a head's size in the model's code
 		}
 	}
-	if err := c.selective(f, &r); err != nil {
-		return err
-	}
+	c.selective(f, &r)
 	if r.ValueHeads > 0 {
 		c.Recurrent = &r
 	}
-	return nil
 }
 
 // selective reads the sizes of Mamba-1 layers (Jamba, Mamba, Falcon-Mamba), which have no heads: "auto" is a
 // sixteenth of the hidden size.
-func (c *Config) selective(f *fields, r *Recurrent) error {
-	o, name, ok := f.find("mamba_dt_rank", "time_step_rank")
-	if !ok || r.ValueHeads > 0 {
-		return nil
+func (c *Config) selective(f *fields, r *Recurrent) {
+	rank := f.find("mamba_dt_rank", "time_step_rank")
+	if !rank.Given() || r.ValueHeads > 0 {
+		return
 	}
 	r.StepRank = (c.HiddenSize + autoRank - 1) / autoRank
-	if document.KindOf(o.Fields[name]) == "number" {
-		v, _, err := o.Integer(name, 1, maxSize)
-		if err != nil {
-			return err
-		}
-		r.StepRank = v
+	if rank.Kind() == "number" {
+		r.StepRank = rank.Integer(1, maxSize)
 	}
 	expand := 2
-	if err := f.number(&expand, maxExpand, "mamba_expand", "expand"); err != nil {
-		return err
-	}
+	f.number(&expand, maxExpand, "mamba_expand", "expand")
 	r.KeyHeads, r.ValueHeads, r.ValueDim = 1, expand*c.HiddenSize, 1
-	return nil
 }
 
 // autoRank is what the hidden size is divided by for the rank of the time step where a config says "auto", maxExpand
@@ -195,27 +146,18 @@ const autoRank, maxExpand = 16, 64
 
 // quantization reads quantization_config. Its form is each method's own, so a
 // field of an unexpected type is no error: the type stays unknown.
-func (c *Config) quantization(f *fields) error {
-	o, name, ok := f.find("quantization_config", "compression_config")
-	if !ok || document.KindOf(o.Fields[name]) != "object" {
-		return nil
+func (c *Config) quantization(f *fields) {
+	given := f.of("object", "quantization_config", "compression_config")
+	if !given.Given() {
+		return
 	}
-	q, _, err := o.Child(name)
-	if err != nil {
-		return err
-	}
-	method, _ := q.Text("quant_method")
-	c.Quantization = &Quantization{Method: method}
-	c.Quantization.DType = weightType(q, method)
-	if b, ok, err := q.Ints("weight_block_size", 1, maxSize); err == nil && ok {
-		c.Quantization.Block = b
-	}
+	q := given.Object()
+	method := q.Lenient().Field("quant_method").Text()
+	c.Quantization = &Quantization{Method: method, DType: weightType(q, method),
+		Block: q.Lenient().Field("weight_block_size").Ints(1, maxSize)}
 	for _, list := range []string{"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules"} {
-		if v, ok, err := q.Strings(list); err == nil && ok {
-			c.Quantization.Skipped = append(c.Quantization.Skipped, v...)
-		}
+		c.Quantization.Skipped = append(c.Quantization.Skipped, q.Lenient().Field(list).Strings()...)
 	}
-	return nil
 }
 
 // skips reports that a module keeps the model's own type. An entry is a name, a

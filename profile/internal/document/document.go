@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -70,11 +71,22 @@ func Bare(err error) error {
 }
 
 // Object is a JSON object whose fields are still raw, and its place in the
-// document for error messages.
+// document for error messages. What is found wrong while it is read is kept, the
+// first of all: see [Object.Err].
 type Object struct {
 	doc    string
 	prefix string // "" at the top, "text_config." or "rules[2]." below
+	wrong  *error // of the document
 	Fields map[string]json.RawMessage
+}
+
+// Err is the first thing that was found wrong with the document.
+func (o Object) Err() error { return *o.wrong }
+
+// Lenient returns the object with an error of its own: what is wrong with it is not wrong with the document.
+func (o Object) Lenient() Object {
+	o.wrong = new(error)
+	return o
 }
 
 // Parse checks a document and splits its top-level object.
@@ -98,7 +110,7 @@ func Parse(doc string, data []byte) (Object, error) {
 		}
 		return fail(fmt.Errorf("%w: %v", ErrSyntax, err))
 	}
-	o := Object{doc: doc}
+	o := Object{doc: doc, wrong: new(error)}
 	if err := json.Unmarshal(clean, &o.Fields); err != nil {
 		return fail(fmt.Errorf("%w: %v", ErrSyntax, err))
 	}
@@ -157,15 +169,129 @@ func tame(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Fail is an error at a field of o.
-func (o Object) Fail(field, format string, args ...any) error {
-	return &Error{Doc: o.doc, Field: o.prefix + field, Err: fmt.Errorf(format, args...)}
+// Fail notes what is wrong at a field of o.
+func (o Object) Fail(field, format string, args ...any) {
+	if *o.wrong == nil {
+		*o.wrong = &Error{Doc: o.doc, Field: o.prefix + field, Err: fmt.Errorf(format, args...)}
+	}
 }
 
 // Has reports whether a field is present and not null.
-func (o Object) Has(field string) bool {
-	raw, ok := o.Fields[field]
-	return ok && KindOf(raw) != "null"
+func (o Object) Has(field string) bool { return o.Field(field).Given() }
+
+// Value is the value of a field. Of one that is not given, or not as it must be, everything is empty.
+type Value struct {
+	in  Object
+	at  string // how messages call it
+	raw json.RawMessage
+}
+
+// Field returns the value of a field.
+func (o Object) Field(name string) Value { return Value{o, name, o.Fields[name]} }
+
+// Given reports whether the field is present and not null.
+func (v Value) Given() bool { return v.Kind() != "null" }
+
+// Kind names the JSON type of the value, "null" if it is not given.
+func (v Value) Kind() string { return KindOf(v.raw) }
+
+// Fail notes what is wrong with the value.
+func (v Value) Fail(format string, args ...any) { v.in.Fail(v.at, format, args...) }
+
+// FailAt notes what is wrong with a member of a list.
+func (v Value) FailAt(i int, format string, args ...any) {
+	v.in.Fail(fmt.Sprintf("%s[%d]", v.at, i), format, args...)
+}
+
+// is reports whether the value is given, which must be of a kind; want is how messages call that.
+func (v Value) is(kind, want string) bool {
+	if k := v.Kind(); k != kind && k != "null" {
+		v.Fail("want %s, got %s: %s", want, Article(k), Excerpt(v.raw))
+		return false
+	}
+	return v.Given()
+}
+
+// into decodes the value, which must be of a kind.
+func into[T any](v Value, kind, want string) (out T) {
+	if v.is(kind, want) {
+		if err := json.Unmarshal(v.raw, &out); err != nil {
+			v.Fail("%v", err)
+		}
+	}
+	return out
+}
+
+// Text reads a string.
+func (v Value) Text() string { return into[string](v, "string", "a string") }
+
+// Flag reads a bool.
+func (v Value) Flag() bool { return into[bool](v, "bool", "true or false") }
+
+// Integer reads an integer in [lo, hi].
+func (v Value) Integer(lo, hi int64) int {
+	if !v.Given() {
+		return 0
+	}
+	n, err := Whole(v.raw, lo, hi)
+	if err != nil {
+		v.Fail("%w", err)
+	}
+	return n
+}
+
+// List reads a list; its members may be null.
+func (v Value) List() []Value {
+	items := into[[]json.RawMessage](v, "list", "a list")
+	list := make([]Value, len(items))
+	for i, raw := range items {
+		list[i] = Value{v.in, fmt.Sprintf("%s[%d]", v.at, i), raw}
+	}
+	return list
+}
+
+// each reads a list whose members must be given; nil if it is not given, or one of them is wrong.
+func each[T any](v Value, read func(Value) T) []T {
+	if !v.Given() {
+		return nil
+	}
+	items := v.List()
+	out := make([]T, len(items))
+	for i, item := range items {
+		if out[i] = read(item); v.in.Err() != nil {
+			return nil
+		}
+	}
+	return out
+}
+
+// Ints reads a list of integers in [lo, hi]; nil if one of them is wrong.
+func (v Value) Ints(lo, hi int64) []int {
+	return each(v, func(item Value) int {
+		n, err := Whole(item.raw, lo, hi)
+		if err != nil {
+			item.Fail("%w", err)
+		}
+		return n
+	})
+}
+
+// Strings reads a list of strings; nil if one of them is wrong.
+func (v Value) Strings() []string {
+	return each(v, func(item Value) string {
+		if !item.Given() {
+			item.Fail("want a string, got a null: %s", Excerpt(item.raw))
+		}
+		return item.Text()
+	})
+}
+
+// Object reads an object.
+func (v Value) Object() Object {
+	o := v.in
+	o.prefix += v.at + "."
+	o.Fields = into[map[string]json.RawMessage](v, "object", "an object")
+	return o
 }
 
 // KindOf names the JSON type of a raw value.
@@ -232,132 +358,13 @@ func Whole(raw []byte, lo, hi int64) (int, error) {
 	return int(n), nil
 }
 
-// List splits a field that must be a list; ok is false when it is absent.
-func (o Object) List(field string) (items []json.RawMessage, ok bool, err error) {
-	if !o.Has(field) {
-		return nil, false, nil
-	}
-	raw := o.Fields[field]
-	if k := KindOf(raw); k != "list" {
-		return nil, false, o.Fail(field, "want a list, got %s: %s", Article(k), Excerpt(raw))
-	}
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, false, o.Fail(field, "%v", err)
-	}
-	return items, true, nil
-}
-
-// Ints reads a list of integers in [lo, hi].
-func (o Object) Ints(field string, lo, hi int64) (v []int, ok bool, err error) {
-	items, ok, err := o.List(field)
-	if err != nil || !ok {
-		return nil, ok, err
-	}
-	v = make([]int, len(items))
-	for i, raw := range items {
-		if v[i], err = Whole(raw, lo, hi); err != nil {
-			return nil, false, o.Fail(fmt.Sprintf("%s[%d]", field, i), "%w", err)
-		}
-	}
-	return v, true, nil
-}
-
-// Strings reads a list of strings.
-func (o Object) Strings(field string) (v []string, ok bool, err error) {
-	items, ok, err := o.List(field)
-	if err != nil || !ok {
-		return nil, ok, err
-	}
-	v = make([]string, len(items))
-	for i, raw := range items {
-		if v[i], err = Text(raw); err != nil {
-			return nil, false, o.Fail(fmt.Sprintf("%s[%d]", field, i), "%w", err)
-		}
-	}
-	return v, true, nil
-}
-
-// Text reads a raw string.
-func Text(raw []byte) (string, error) {
-	if k := KindOf(raw); k != "string" {
-		return "", fmt.Errorf("want a string, got %s: %s", Article(k), Excerpt(raw))
-	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", err
-	}
-	return s, nil
-}
-
-// Text reads a string field, "" when absent.
-func (o Object) Text(field string) (string, error) {
-	if !o.Has(field) {
-		return "", nil
-	}
-	s, err := Text(o.Fields[field])
-	if err != nil {
-		return "", o.Fail(field, "%w", err)
-	}
-	return s, nil
-}
-
-// Flag reads a bool field; ok is false when absent.
-func (o Object) Flag(field string) (v, ok bool, err error) {
-	if !o.Has(field) {
-		return false, false, nil
-	}
-	raw := bytes.TrimSpace(o.Fields[field])
-	if KindOf(raw) != "bool" {
-		return false, false, o.Fail(field, "want true or false, got %s: %s", Article(KindOf(raw)), Excerpt(raw))
-	}
-	return raw[0] == 't', true, nil
-}
-
-// Integer reads an integer field in [lo, hi]; ok is false when absent.
-func (o Object) Integer(field string, lo, hi int64) (v int, ok bool, err error) {
-	if !o.Has(field) {
-		return 0, false, nil
-	}
-	if v, err = Whole(o.Fields[field], lo, hi); err != nil {
-		return 0, false, o.Fail(field, "%w", err)
-	}
-	return v, true, nil
-}
-
-// Child reads a field that must be an object; ok is false when absent.
-func (o Object) Child(field string) (c Object, ok bool, err error) {
-	if !o.Has(field) {
-		return Object{}, false, nil
-	}
-	return ChildOf(o, field, o.Fields[field])
-}
-
-// ChildOf reads a value of o that must be an object; field is how messages call it.
-func ChildOf(o Object, field string, raw []byte) (Object, bool, error) {
-	if k := KindOf(raw); k != "object" {
-		return Object{}, false, o.Fail(field, "want an object, got %s: %s", Article(k), Excerpt(raw))
-	}
-	c := Object{doc: o.doc, prefix: o.prefix + field + "."}
-	if err := json.Unmarshal(raw, &c.Fields); err != nil {
-		return Object{}, false, o.Fail(field, "%v", err)
-	}
-	return c, true, nil
-}
-
 // Only refuses fields that are not known, the first in alphabetical order.
-func (o Object) Only(known []string) error {
-	var unknown []string
-	for f := range o.Fields {
+func (o Object) Only(known []string) {
+	for _, f := range slices.Sorted(maps.Keys(o.Fields)) {
 		if !slices.Contains(known, f) {
-			unknown = append(unknown, f)
+			o.Fail(Excerpt([]byte(f)), "unknown field; known are %s", strings.Join(known, ", "))
 		}
 	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	slices.Sort(unknown)
-	return &Error{Doc: o.doc, Field: o.prefix + Excerpt([]byte(unknown[0])),
-		Err: errors.New("unknown field; known are " + strings.Join(known, ", "))}
 }
 
 // IsDir reports whether a path is a directory.

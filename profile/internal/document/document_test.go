@@ -57,8 +57,8 @@ func TestPythonNumbers(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
-	if v, ok, err := o.Ints("l", 0, 1); fmt.Sprint(v, ok, err) != "[0 0] true <nil>" {
-		t.Errorf("list of NaN: %v, %v, %v", v, ok, err)
+	if v := o.Field("l").Ints(0, 1); fmt.Sprint(v, o.Err()) != "[0 0] <nil>" {
+		t.Errorf("list of NaN: %v, %v", v, o.Err())
 	}
 	for text, want := range map[string]string{"": "empty", " ": "empty", "[]": `starts with '['`, `{"a":}`: "offset 6",
 		`{"a":Nan}`: "offset 6", `{"a":"x`: "offset"} {
@@ -107,54 +107,44 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s is a %s, want %s", field, got, want)
 		}
 	}
-	for field, want := range map[string]string{"t": "true true <nil>", "f": "false true <nil>",
-		"n": "false false <nil>", "missing": "false false <nil>"} {
-		v, ok, err := o.Flag(field)
-		if got := fmt.Sprint(v, ok, err); got != want {
+	for field, want := range map[string]string{"t": "true true", "f": "false true", "n": "false false",
+		"missing": "false false"} {
+		v := o.Field(field)
+		if got := fmt.Sprint(v.Flag(), v.Given()); got != want {
 			t.Errorf("flag %s: %s, want %s", field, got, want)
 		}
 	}
-	if _, _, err := o.Flag("i"); err == nil {
-		t.Error("a number is a flag")
-	}
-	if v, ok, err := o.Integer("i", 7, 7); fmt.Sprint(v, ok, err) != "7 true <nil>" {
-		t.Errorf("7 is %v, %v, %v", v, ok, err)
-	}
-	if v, ok, err := o.Integer("n", 1, 7); fmt.Sprint(v, ok, err) != "0 false <nil>" {
-		t.Errorf("null is %v, %v, %v", v, ok, err)
-	}
-	if v, ok, err := o.Strings("l"); fmt.Sprint(v, ok, err) != "[a b] true <nil>" {
-		t.Errorf("list: %v, %v, %v", v, ok, err)
-	}
-	for _, field := range []string{"m", "i"} {
-		if _, _, err := o.Strings(field); err == nil {
-			t.Errorf("%s is a list of strings", field)
+	for what, got := range map[string]string{
+		"7": fmt.Sprint(o.Field("i").Integer(7, 7)), "0": fmt.Sprint(o.Field("n").Integer(1, 7)),
+		"[a b]": fmt.Sprint(o.Field("l").Strings()), "v": o.Field("s").Text(), "": o.Field("n").Text(),
+		"8": fmt.Sprint(o.Field("o").Object().Field("i").Integer(0, 9)), "[]": fmt.Sprint(o.Field("n").Ints(0, 1)),
+	} {
+		if got != what {
+			t.Errorf("%q, want %q", got, what)
 		}
 	}
-	if _, _, err := o.Ints("b", 0, 8); err == nil || !strings.Contains(err.Error(), "b[1]") {
-		t.Errorf("%v, want the place of the number that is too large", err)
-	}
-	if s, err := o.Text("s"); s != "v" || err != nil {
-		t.Errorf("text %q, %v", s, err)
-	}
-	if s, err := o.Text("n"); s != "" || err != nil {
-		t.Errorf("text %q, %v", s, err)
-	}
-	c, ok, err := o.Child("o")
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	if _, _, err := c.Integer("i", 9, 9); err == nil || !strings.Contains(err.Error(), "o.i") {
-		t.Errorf("%v, want the path of the field", err)
-	}
-	if _, _, err := o.Child("s"); err == nil {
-		t.Error("a string is an object")
-	}
-	if err := c.Only([]string{"i"}); err != nil {
+	o.Field("o").Object().Only([]string{"i"})
+	if err := o.Err(); err != nil {
 		t.Error(err)
 	}
-	if err := o.Only([]string{"t", "f"}); err == nil || !strings.Contains(err.Error(), "b") {
-		t.Errorf("%v, want the first field that is not known", err)
+	for want, read := range map[string]func(o document.Object){
+		"x: i: want true or false, got a number: 7": func(o document.Object) { o.Field("i").Flag() },
+		"x: m[0]: want a string, got a number: 1":   func(o document.Object) { o.Field("m").Strings() },
+		"x: i: want a list, got a number: 7":        func(o document.Object) { o.Field("i").Strings() },
+		"x: b[1]: over a limit: 9 is outside 0…8":   func(o document.Object) { o.Field("b").Ints(0, 8) },
+		"x: o.i: over a limit: 8 is outside 9…9":    func(o document.Object) { o.Field("o").Object().Field("i").Integer(9, 9) },
+		"x: s: want an object, got a string: \"v\"": func(o document.Object) { o.Field("s").Object() },
+		"x: b: unknown field; known are t, f":       func(o document.Object) { o.Only([]string{"t", "f"}) },
+	} {
+		own := o.Lenient()
+		read(own)
+		own.Fail("later", "is not told")
+		if err := own.Err(); err == nil || err.Error() != "profile: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if err := o.Err(); err != nil {
+			t.Errorf("%v is wrong with the document, too", err)
+		}
 	}
 }
 
