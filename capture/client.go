@@ -56,7 +56,9 @@ func newClient(address string, o *Options) (*client, error) {
 		c.secrets.Add(word)
 	}
 	c.secrets.AddHeader(c.header)
-	c.http.Transport = http.DefaultTransport.(*http.Transport).Clone()
+	own := http.DefaultTransport.(*http.Transport).Clone()
+	own.DisableKeepAlives = true // a server may close an idle connection while a stop request is on its way
+	c.http.Transport = own
 	// A profiler route that redirects is not the server's own, and a POST that is redirected becomes a GET.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil

@@ -333,7 +333,6 @@ func detect(ctx context.Context, c *client, outputDir string) (Framework, string
 
 // deployment is where requests go and which engines are profiled.
 type deployment struct {
-	clients []*client
 	targets []*target
 	load    []*client // taken in turn
 	gateway string    // its sort, "" without one
@@ -343,35 +342,13 @@ type deployment struct {
 	route atomic.Int32
 }
 
-// close lets go of all connections, and with them of their goroutines.
-func (d *deployment) close() {
-	for _, c := range d.clients {
-		c.http.CloseIdleConnections()
-	}
-}
-
-// client is a new one of the deployment's.
-func (d *deployment) client(address string, o *Options) (*client, error) {
-	c, err := newClient(address, o)
-	if err == nil {
-		d.clients = append(d.clients, c)
-	}
-	return c, err
-}
-
 // discover finds the engines to profile and where requests go, by questions without effects.
 func discover(ctx context.Context, o *Options) (d *deployment, err error) {
-	d = &deployment{}
-	defer func() {
-		if err != nil {
-			d.close()
-		}
-	}()
-	front, err := d.client(o.URL, o)
+	front, err := newClient(o.URL, o)
 	if err != nil {
-		return d, err
+		return nil, err
 	}
-	d.load = []*client{front}
+	d = &deployment{load: []*client{front}}
 	con := contractOf(o.Framework, "", nil)
 	if o.dry != nil && con != nil {
 		if _, err := front.get(ctx, routeModels); unreachable(err) && ctx.Err() == nil {
@@ -411,7 +388,7 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 		}
 	}
 	for _, w := range workers {
-		t, err := d.worker(ctx, o, front.base, w)
+		t, err := worker(ctx, o, front.base, w)
 		if err != nil {
 			return d, err
 		}
@@ -433,7 +410,7 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 }
 
 // worker asks an engine that a gateway lists or the user names.
-func (d *deployment) worker(ctx context.Context, o *Options, front string, w Worker) (*target, error) {
+func worker(ctx context.Context, o *Options, front string, w Worker) (*target, error) {
 	if !strings.HasPrefix(w.URL, "http") && strings.Contains(w.URL, "://") {
 		return nil, fmt.Errorf("capture: %s lists %s, which does not speak HTTP: %w; name the HTTP address of the engine with --url", front, w.URL, ErrGateway)
 	}
@@ -441,7 +418,7 @@ func (d *deployment) worker(ctx context.Context, o *Options, front string, w Wor
 		return nil, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front,
 			shownURL(w.URL), ErrGateway, shownURL(w.URL))
 	}
-	c, err := d.client(w.URL, o)
+	c, err := newClient(w.URL, o)
 	if err != nil {
 		return nil, err
 	}
