@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
@@ -114,6 +115,7 @@ func (r *Report) addOperators() {
 // addCounted lists the operators of a pass of a model that is not known as the floors have them: ops with their
 // sizes, or kernels.
 func (r *Report) addCounted(i, pass int, p *reportPart) {
+	r.Operators = slices.Grow(r.Operators, len(r.light.Operators))
 	for _, l := range r.light.Operators {
 		layers := 0
 		if l.LayerType != outsideLayers {

@@ -304,6 +304,9 @@ const longestOperands = 256
 
 // operandType reads [Facts.Operand].
 func operandType(raw string) string {
+	if !strings.ContainsAny(raw, "xX") {
+		return ""
+	}
 	m := operands.FindStringSubmatch(raw)
 	if m == nil {
 		return ""

@@ -78,21 +78,21 @@ func Labels(names []string) []string {
 	sorted := slices.Clone(names)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
-	groups := map[string][]string{}
-	var order []string
-	parsed := make(map[string]*Name, len(sorted))
-	for _, raw := range sorted {
+	type labelled struct{ label, raw string }
+	all := make([]labelled, len(sorted))
+	for i, raw := range sorted {
 		n := Parse(raw)
-		parsed[raw] = &n
-		l := n.label()
-		if groups[l] == nil {
-			order = append(order, l)
-		}
-		groups[l] = append(groups[l], raw)
+		all[i] = labelled{n.label(), raw}
 	}
+	slices.SortStableFunc(all, func(a, b labelled) int { return strings.Compare(a.label, b.label) })
 	of := make(map[string]string, len(sorted))
-	for _, l := range order {
-		tellApart(l, groups[l], parsed, of)
+	for i := 0; i < len(all); {
+		first := i
+		var group []string
+		for ; i < len(all) && all[i].label == all[first].label; i++ {
+			group = append(group, all[i].raw)
+		}
+		tellApart(all[first].label, group, of)
 	}
 	unique(sorted, of)
 	out := make([]string, len(names))
@@ -103,7 +103,16 @@ func Labels(names []string) []string {
 }
 
 // tellApart gives the names of one label labels of their own.
-func tellApart(label string, group []string, parsed map[string]*Name, of map[string]string) {
+func tellApart(label string, group []string, of map[string]string) {
+	if len(group) == 1 {
+		of[group[0]] = label
+		return
+	}
+	parsed := make(map[string]*Name, len(group))
+	for _, raw := range group {
+		n := Parse(raw)
+		parsed[raw] = &n
+	}
 	try := func(label func(raw string) string) bool {
 		seen := make(map[string]bool, len(group))
 		for _, raw := range group {
@@ -111,9 +120,6 @@ func tellApart(label string, group []string, parsed map[string]*Name, of map[str
 			seen[of[raw]] = true
 		}
 		return len(seen) == len(group)
-	}
-	if try(func(string) string { return label }) {
-		return
 	}
 	if try(func(raw string) string {
 		if ns := parsed[raw].Namespaces; len(ns) > 0 {
@@ -196,7 +202,7 @@ func unique(sorted []string, of map[string]string) {
 	for _, raw := range sorted {
 		used[of[raw]]++
 	}
-	next := make(map[string]int, len(sorted))
+	next := map[string]int{}
 	for _, raw := range sorted {
 		l := of[raw]
 		if used[l] < 2 {

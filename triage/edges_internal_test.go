@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
@@ -132,7 +131,7 @@ func TestActivitiesOfAStage(t *testing.T) {
 // TestPartsOfARow: launches of one site, op, operator and line of the model are one part, the lowest confidence counts.
 func TestPartsOfARow(t *testing.T) {
 	p := activity.NewPool()
-	p.Facts = make([]activity.Kernel, 1)
+	p.Facts = kernels(1)
 	site, op, operator := p.Sites.ID("x"), p.Ops.ID("o"), p.Operators.ID("q")
 	p.Models = append(p.Models, p.Models[0])
 	w := &activity.Trace{}
@@ -304,7 +303,8 @@ func TestActiveRows(t *testing.T) {
 		}
 		p := activity.NewPool()
 		n := classify.Parse("fused_norm")
-		p.Facts, p.Labels = []activity.Kernel{{Canonical: "fused_norm", Parsed: n, Words: n.Words()}},
+		p.Facts, p.Labels = []activity.Kernel{{Canonical: "fused_norm", Parsed: &n, Words: n.Words(),
+			Facts: &classify.Facts{}}},
 			[]string{"fused_norm"}
 		w := &activity.Trace{Queues: make([]activity.Queue, 1)}
 		for i := range c.launches {
@@ -342,24 +342,27 @@ func TestEvidenceOfAFuseRow(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfManyNames: a row of as many names as launches takes time in proportion to them; comparing each with
-// each took 20 s.
+// TestEvidenceOfManyNames: a row of as many names as launches has each of them. Comparing each with each took 20 s;
+// [groups] looks them up, so four times as many names allocate about four times as much.
 func TestEvidenceOfManyNames(t *testing.T) {
-	const n = 100_000
-	p := activity.NewPool()
-	p.Facts, p.Labels = make([]activity.Kernel, n), make([]string, n)
-	w := &activity.Trace{Acts: make([]activity.Activity, n)}
-	refs := make([]chain.Ref, n)
-	for i := range n {
-		w.Acts[i], refs[i].Act = activity.Activity{Kernel: int32(i), End: 1}, int32(i)
+	work := func(n int) float64 {
+		p := activity.NewPool()
+		p.Facts, p.Labels = kernels(n), make([]string, n)
+		w := &activity.Trace{Acts: make([]activity.Activity, n)}
+		refs := make([]chain.Ref, n)
+		for i := range n {
+			w.Acts[i], refs[i].Act = activity.Activity{Kernel: int32(i), End: 1}, int32(i)
+		}
+		a := &analysis{pool: p, formal: []*activity.Trace{w}}
+		return testing.AllocsPerRun(1, func() {
+			row := a.fuseRow(&stageWork{ns: int64(n)}, &fusion.Pattern{}, Split, refs, refs, 1, int64(n))
+			if got := len(row.Evidence); got != n {
+				t.Errorf("%d kernels, want %d", got, n)
+			}
+		})
 	}
-	a := &analysis{pool: p, formal: []*activity.Trace{w}}
-	begin := time.Now()
-	if got := len(a.fuseRow(&stageWork{ns: n}, &fusion.Pattern{}, Split, refs, refs, 1, n).Evidence); got != n {
-		t.Errorf("%d kernels, want %d", got, n)
-	}
-	if d := time.Since(begin); d > 2*time.Second {
-		t.Errorf("%d names took %v", n, d)
+	if few, many := work(25_000), work(100_000); many > 5*few {
+		t.Errorf("%.0f allocations for four times the names of %.0f", many, few)
 	}
 }
 
@@ -375,9 +378,10 @@ func TestBarOfOverlapRows(t *testing.T) {
 		{10, 50, 0, "P1 1 0"},
 	} {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 50})
-		p.Facts, p.Labels = []activity.Kernel{{Shown: activity.Class{Category: classify.CategoryCommunication}},
-			{Shown: activity.Class{Category: classify.CategoryGEMM}}},
-			[]string{"a", "b"}
+		none := &classify.Facts{}
+		p.Facts, p.Labels = []activity.Kernel{
+			{Shown: activity.Class{Category: classify.CategoryCommunication}, Facts: none},
+			{Shown: activity.Class{Category: classify.CategoryGEMM}, Facts: none}}, []string{"a", "b"}
 		r.ns = 50
 		w := &activity.Trace{Analysis: &layer.Analysis{}, Queues: make([]activity.Queue, 2),
 			Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1},
@@ -575,4 +579,13 @@ func TestStacksWithoutPrefill(t *testing.T) {
 			t.Errorf("%q: %q, want %q", frames, s, want)
 		}
 	}
+}
+
+// kernels are so many kernels of which nothing is known.
+func kernels(n int) []activity.Kernel {
+	out := make([]activity.Kernel, n)
+	for i := range out {
+		out[i].Facts = &classify.Facts{}
+	}
+	return out
 }

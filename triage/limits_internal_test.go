@@ -41,7 +41,7 @@ func TestHowMuchIsReadBeside(t *testing.T) {
 // TestHostileTraces: a row has 4097 parts at most, the last one takes what comes beyond; of model files 64 are named.
 func TestHostileTraces(t *testing.T) {
 	p := activity.NewPool()
-	p.Facts = make([]activity.Kernel, 1)
+	p.Facts = kernels(1)
 	for i := range 5000 {
 		p.Sites.ID(fmt.Sprint(i))
 	}

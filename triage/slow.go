@@ -79,7 +79,7 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 	}
 	var half, single int64
 	for i := range s.rows {
-		switch f := &a.pool.Facts[s.rows[i].kernel].Facts; {
+		switch f := a.pool.Facts[s.rows[i].kernel].Facts; {
 		case f.Category != classify.CategoryGEMM:
 		case isHalf(f):
 			half += s.rows[i].ns
@@ -117,7 +117,7 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			row.Reason = "the sum of a product that is split along K is a kernel of its own"
 			row.Do = "tune the product for this shape (" + tuners[s.platform()] + "); a larger batch needs no split"
 			row.FloorNS = 0 // its op's work is the product's
-		case half > single && isSingle(&k.Facts):
+		case half > single && isSingle(k.Facts):
 			row.Reason = "single precision; most other products compute in 16 bits"
 			row.Do = "cast its weight and input to bf16 where the model allows it (routers and heads may need fp32)"
 		default:

@@ -417,7 +417,7 @@ func TestPlacesOfAFuseRow(t *testing.T) {
 		w.Acts = append(w.Acts, activity.Activity{Site: site, Start: 0, End: int64(10 + i), Event: int32(i)})
 		refs = append(refs, chain.Ref{Act: int32(i)})
 	}
-	p.Facts, p.Labels = make([]activity.Kernel, 1), make([]string, 1)
+	p.Facts, p.Labels = kernels(1), make([]string, 1)
 	a := &analysis{pool: p, formal: []*activity.Trace{w}}
 	for share, want := range map[int64]Confidence{100: Confirmed, 666: Confirmed, 667: Possible} {
 		r := a.fuseRow(&stageWork{ns: share}, &fusion.Pattern{}, Split, refs, refs, 1, 10)
@@ -482,7 +482,7 @@ func TestDetailsOfFuseRows(t *testing.T) {
 func TestLimitOfOverlapRows(t *testing.T) {
 	for limit, want := range map[int]int{1: 1, 2: 2, 3: 2, -1: 2} {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 10})
-		p.Facts, p.Labels = make([]activity.Kernel, 2), []string{"a", "b"}
+		p.Facts, p.Labels = kernels(2), []string{"a", "b"}
 		second := *r
 		r.kernel, r.ns, second.kernel, second.ns = 0, 50, 1, 40
 		s := &stageWork{ns: 90, rows: []row{*r, second}, rowOf: []int32{0, 1}, exposure: &Exposure{WallNS: 100},

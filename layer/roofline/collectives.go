@@ -48,6 +48,11 @@ type meetings struct {
 // meet compares the collectives of a GPU with those of the other GPUs of its run: of its own trace, and of others.
 func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
 	r := &meetings{waiting: map[int32]time.Duration{}, shortest: map[int32]time.Duration{}}
+	if len(a.Devices) == 1 && len(others) == 0 {
+		r.ranks = []RankWait{{Rank: a.Trace().Meta().Rank, GPU: d.ID}}
+		r.estimate(d, true)
+		return r
+	}
 	digests := fleet.Recorded(a)
 	at := slices.IndexFunc(digests, func(one fleet.Rank) bool { return one.Device == int(d.ID) })
 	digests[0], digests[at] = digests[at], digests[0]

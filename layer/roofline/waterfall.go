@@ -193,7 +193,7 @@ func (r *measured) byOperator(g group) []merged {
 
 // rows are the operators of the pass in the order in which they first ran.
 func (r *measured) rows() []Row {
-	out := []Row{}
+	out := make([]Row, 0, len(r.order))
 	for _, c := range r.order {
 		if c.instances == 0 { // only copies for it
 			continue

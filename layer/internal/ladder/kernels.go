@@ -108,21 +108,22 @@ func (w *Work) RoleOf(i int32) Role { return w.roles[w.ID[i]] }
 // internNames gives names dense ids, base names and roles.
 func (w *Work) internNames() {
 	w.ID = make([]int32, len(w.Acts))
-	var ids intern.Keys[trace.NameID]
-	var bases intern.Keys[string]
-	var recent [256]int32 // ids of names that the map is not asked for again
+	known := make([]int32, w.Trace.NumNames()) // ids + 1 by name of the trace
 	for i := range w.Acts {
 		name := w.Act(int32(i)).NameID()
-		id := &recent[name%trace.NameID(len(recent))]
-		if int(*id) >= len(w.Names) || w.NameOf[*id] != name {
-			*id = int32(ids.ID(name))
+		if known[name] == 0 {
+			w.NameOf = append(w.NameOf, name)
+			known[name] = int32(len(w.NameOf))
 		}
-		if int(*id) == len(w.Names) {
-			f := FactsOf(w.Trace.Name(name))
-			w.Names, w.Facts, w.NameOf = append(w.Names, w.Trace.Name(name)), append(w.Facts, f), append(w.NameOf, name)
-			w.base = append(w.base, int32(bases.ID(f.Base)))
-		}
-		w.ID[i] = *id
+		w.ID[i] = known[name] - 1
+	}
+	n := len(w.NameOf)
+	w.Names, w.Facts, w.base = make([]string, n), make([]classify.Facts, n), make([]int32, n)
+	var bases intern.Keys[string]
+	for id, name := range w.NameOf {
+		w.Names[id] = w.Trace.Name(name)
+		w.Facts[id] = FactsOf(w.Names[id])
+		w.base[id] = int32(bases.ID(w.Facts[id].Base))
 	}
 	w.steps = normSteps(w.Facts)
 	w.roles = structuralRoles(w.Facts)

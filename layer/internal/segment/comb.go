@@ -1,8 +1,8 @@
 package segment
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 )
 
 // A Comb is a choice of one kernel per layer: positions in the sequence, ascending.
@@ -53,7 +53,7 @@ func gapsOf(pos []int) (gaps []int, median int) {
 		gaps[i] = pos[i+1] - pos[i]
 	}
 	sorted := append([]int(nil), gaps...)
-	sort.Ints(sorted)
+	slices.Sort(sorted)
 	return gaps, sorted[len(sorted)/2]
 }
 
@@ -100,7 +100,7 @@ func Combs(s *Sequence, n, limit int) []Comb {
 			}
 		}
 	}
-	sort.SliceStable(sets, func(i, j int) bool { return sets[i].Cost < sets[j].Cost })
+	slices.SortStableFunc(sets, func(a, b Comb) int { return cmp.Compare(a.Cost, b.Cost) })
 	return sets[:min(limit, len(sets))]
 }
 
@@ -108,8 +108,8 @@ func Combs(s *Sequence, n, limit int) []Comb {
 // comb that spans the sequence.
 func bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
 	best := Comb{Cost: 2} // more than any
+	set := make([]int, n)
 	for off := 0; off <= surplus; off++ {
-		set := make([]int, n)
 		for i := range set {
 			set[i] = pos[off+i*stride]
 		}
@@ -120,7 +120,7 @@ func bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
 		cost := unevenness(set) + strideCost*float64(stride-1) + surplusCost*float64(min(surplus, maxSurplus)) +
 			spanCost*(1-span)
 		if cost < best.Cost {
-			best = Comb{Pos: set, Stride: stride, Skip: off, Rest: surplus - off, Cost: cost}
+			best = Comb{Pos: append(best.Pos[:0], set...), Stride: stride, Skip: off, Rest: surplus - off, Cost: cost}
 		}
 	}
 	return best, best.Pos != nil

@@ -41,11 +41,11 @@ const (
 
 // Kernel is what a canonical kernel name says.
 type Kernel struct {
-	Canonical string        // its name, see [classify.Canonical]
-	Parsed    classify.Name // of the first raw name seen
+	Canonical string         // its name, see [classify.Canonical]
+	Parsed    *classify.Name // of the first raw name seen
 	Words     string
 	Shown     Class
-	Facts     classify.Facts // by the default rules
+	Facts     *classify.Facts // by the default rules
 	Kind      event.Kind
 }
 
@@ -116,8 +116,8 @@ func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category, f
 	id := p.names.ID(canonical + "\x00" + string(category))
 	if int(id) == len(p.Facts) {
 		parsed := classify.Parse(raw)
-		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Shown: Class{Category: category},
-			Facts: *facts, Kind: kind}
+		f := Kernel{Canonical: canonical, Parsed: &parsed, Words: parsed.Words(), Shown: Class{Category: category},
+			Facts: facts, Kind: kind}
 		if facts.Category == category {
 			f.Shown.Subcategory, f.Shown.Rule = facts.Subcategory, facts.Rule
 		}

@@ -272,7 +272,7 @@ func (r *Recogniser) ofHeads(in *run, at int32, sorts []runSort) bool {
 		return true
 	}
 	f := &r.pool.Facts[key.Kernel]
-	return does(&f.Facts, []classify.Role{classify.RoleHeadProduct}) ||
+	return does(f.Facts, []classify.Role{classify.RoleHeadProduct}) ||
 		r.pool.Operators.Texts[key.Operator] == string(classify.CategoryAttention)
 }
 

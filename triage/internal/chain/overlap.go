@@ -23,7 +23,7 @@ func Hiding(reg *fusion.Registry, server string, f *activity.Kernel, at *fusion.
 		family := &reg.Families[i]
 		hides := fusion.Step{Collectives: family.Exchanges}
 		if server == "" || family.Framework != server || family.Status != fusion.Mainline ||
-			!hides.ByFacts(&f.Parsed, &f.Facts) {
+			!hides.ByFacts(f.Parsed, f.Facts) {
 			continue
 		}
 		w := Way{Name: family.Pattern}

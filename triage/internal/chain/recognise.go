@@ -103,7 +103,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if in(w.names) || slices.Contains(d.Categories, f.Shown.Category) {
 			k.likely |= bit
 		}
-		if d.ByFacts(&f.Parsed, &f.Facts) {
+		if d.ByFacts(f.Parsed, f.Facts) {
 			k.sure |= bit
 		}
 		if in(w.templateOnly) {

@@ -53,7 +53,7 @@ func TestStepsOfKernels(t *testing.T) {
 	} {
 		p := activity.NewPool()
 		n := classify.Parse(c.name)
-		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(),
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: &n, Words: n.Words(), Facts: &classify.Facts{},
 			Shown: activity.Class{Category: c.category}})
 		key := sortKey{op: p.Ops.ID(c.op)}
 		r := NewRecogniser(reg, p)
@@ -73,7 +73,7 @@ func TestFusedKernelsAreKnown(t *testing.T) {
 	p := activity.NewPool()
 	for _, name := range []string{"fused_norm", "norm"} {
 		n := classify.Parse(name)
-		p.Facts = append(p.Facts, activity.Kernel{Canonical: name, Parsed: n, Words: n.Words()})
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: name, Parsed: &n, Words: n.Words(), Facts: &classify.Facts{}})
 	}
 	op := p.Ops.ID("vllm::fused_norm")
 	r := NewRecogniser(reg, p)
@@ -95,7 +95,8 @@ func TestSequencesOfAStage(t *testing.T) {
 	for _, c := range []classify.Category{classify.CategoryAttention, classify.CategoryGEMM,
 		classify.CategoryElementwise} {
 		n := classify.Parse(string(c))
-		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c}})
+		p.Facts = append(p.Facts, activity.Kernel{Parsed: &n, Words: n.Words(),
+			Facts: &classify.Facts{}, Shown: activity.Class{Category: c}})
 	}
 	const attention, product, pointwise = 0, 1, 2
 	act := func(queue, kernel int32, stage int8) activity.Activity {
@@ -132,7 +133,7 @@ func TestSequencesOfAStage(t *testing.T) {
 func TestWhatHidesExchanges(t *testing.T) {
 	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.Mainline,
 		Exchanges: []classify.Collective{classify.AllReduce}}
-	reduce := &activity.Kernel{Facts: classify.Facts{Collective: classify.AllReduce}}
+	reduce := &activity.Kernel{Facts: &classify.Facts{Collective: classify.AllReduce}}
 	for _, c := range []struct {
 		what   string
 		server string

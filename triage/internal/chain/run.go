@@ -103,7 +103,7 @@ var borderRoles = []classify.Role{classify.RoleBackward, classify.RoleEmbed, cla
 func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string) runSort {
 	s := runSort{word: wordPointwise, moves: moves{1, 1}}
 	has := func(step string) bool { return r.reg.Set(step)&set != 0 }
-	does := func(roles ...classify.Role) bool { return does(&f.Facts, roles) }
+	does := func(roles ...classify.Role) bool { return does(f.Facts, roles) }
 	switch category := f.Shown.Category; {
 	case f.Kind == event.Memset:
 		return runSort{skip: true}

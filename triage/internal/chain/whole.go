@@ -54,7 +54,7 @@ func Wholes(r *Recogniser, s *Sequences) (wholes []Whole, pieces *Candidate) {
 		for at := range q.Kernels {
 			k := q.Kernels[at]
 			kernel := &r.pool.Facts[s.Sorts[k.Sort].kernel]
-			f := &kernel.Facts
+			f := kernel.Facts
 			first := len(cur.members) == 0
 			if !first && q.Trace.Acts[k.Act].Pass != q.Trace.Acts[q.Kernels[cur.members[0]].Act].Pass {
 				flush()
@@ -107,7 +107,7 @@ func Wholes(r *Recogniser, s *Sequences) (wholes []Whole, pieces *Candidate) {
 
 // isExperts reports whether a kernel is a product of routed experts.
 func (r *Recogniser) isExperts(s *Sequences, k Kernel) bool {
-	return does(&r.pool.Facts[s.Sorts[k.Sort].kernel].Facts, []classify.Role{classify.RoleExperts})
+	return does(r.pool.Facts[s.Sorts[k.Sort].kernel].Facts, []classify.Role{classify.RoleExperts})
 }
 
 // add adds a kernel.
@@ -125,7 +125,7 @@ func (r *Recogniser) addExperts(c *Candidate, q *sequence, members []int32) {
 		o.Acts[n] = k.Act
 		d := duration(q.Trace, k.Act)
 		c.NS += d
-		if !does(&r.pool.Facts[q.Trace.Acts[k.Act].Kernel].Facts, []classify.Role{classify.RoleExperts}) {
+		if !does(r.pool.Facts[q.Trace.Acts[k.Act].Kernel].Facts, []classify.Role{classify.RoleExperts}) {
 			o.price.High += d
 		}
 	}
