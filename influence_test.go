@@ -3,6 +3,7 @@ package strata_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,13 +32,22 @@ var rowFaults = []struct {
 	{"10 s late", nsysgen.Fault{Added: true, Moved: func(s, e, _, last int64) (int64, int64) {
 		return last + 1e10, last + 1e10 + e - s
 	}}},
+	{"spins beside all others to the end", nsysgen.Fault{Added: true, Name: spinning,
+		Moved: func(_, _, first, last int64) (int64, int64) {
+			return first + (last-first)/100, last + (last-first)/100
+		}}},
+	{"spins beside most others", nsysgen.Fault{Added: true, Name: spinning,
+		Moved: func(_, _, first, last int64) (int64, int64) { return first, last - (last-first)/30 }}},
 }
+
+// spinning is a kernel that waits for messages on a stream of its own.
+const spinning = "nvshmemx_wait_until_all"
 
 // TestNoRowDecidesAHeadline: a row that cannot be right leaves the share of idle time and the comparison with the trace
 // as it was, or the report names it and gives no figure.
 func TestNoRowDecidesAHeadline(t *testing.T) {
 	for name, of := range map[string]func(t *testing.T, fault int) (path, kernel string){
-		"graph replays": jsonWithFault, "nsys": nsysWithFault,
+		"graph replays": jsonWithFault, "eager": eagerWithFault, "nsys": nsysWithFault,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _ := of(t, -1)
@@ -58,6 +68,19 @@ func TestNoRowDecidesAHeadline(t *testing.T) {
 				if c := r.Against; c != nil && (c.Verdict == compare.Slower || c.Verdict == compare.Faster) {
 					t.Errorf("%s: %s: %s", f.name, c.Verdict, c.Text)
 				}
+				noted := func(what string) bool {
+					return slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, what) })
+				}
+				if was, is := largestOperator(before), largestOperator(r); was != is && !named &&
+					!noted("depends on one row: "+kernel[:min(24, len(kernel))]) {
+					t.Errorf("%s: the largest operator is %s, was %s; notes %q", f.name, is, was, r.Notes)
+				}
+				for stage, was := range meanSteps(before) {
+					if is := meanSteps(r)[stage]; math.Abs(is/was-1) > 0.1 && !named && !noted("depends on one pass") &&
+						!noted("of "+stage) {
+						t.Errorf("%s: a %s step takes %.0f ns, was %.0f; notes %q", f.name, stage, is, was, r.Notes)
+					}
+				}
 				if r.Health.Compare(before.Health) < 0 {
 					t.Errorf("%s: health %s, was %s", f.name, r.Health, before.Health)
 				}
@@ -66,11 +89,48 @@ func TestNoRowDecidesAHeadline(t *testing.T) {
 	}
 }
 
+// largestOperator is the one of most time in the listed passes.
+func largestOperator(r *strata.Report) string {
+	var most strata.ReportOperator
+	for _, o := range r.Operators {
+		if o.Time > most.Time {
+			most = o
+		}
+	}
+	return most.Operator
+}
+
+// meanSteps are the mean times of the complete passes of each stage, in ns.
+func meanSteps(r *strata.Report) map[string]float64 {
+	out, n := map[string]float64{}, map[string]float64{}
+	for _, p := range r.Passes {
+		if p.Partial == "" {
+			n[string(p.Stage)]++
+			out[string(p.Stage)] += float64(p.Wall)
+		}
+	}
+	for stage := range out {
+		out[stage] /= n[stage]
+	}
+	return out
+}
+
 // jsonWithFault is the demo's trace with a fault in one of its kernels; -1 is none.
 func jsonWithFault(t *testing.T, fault int) (path, kernel string) {
 	t.Helper()
+	return withFault(t, testdata.Unpacked(t, demo.Trace()), fault)
+}
+
+// eagerWithFault is the same of a recorded eager pass.
+func eagerWithFault(t *testing.T, fault int) (path, kernel string) {
+	t.Helper()
+	return withFault(t, testdata.ReadFile(t, testdata.Shared(t, "traces/torch/hf-bert-small-eager-h100.json.gz")), fault)
+}
+
+func withFault(t *testing.T, text []byte, fault int) (path, kernel string) {
+	t.Helper()
 	var doc map[string]any
-	if err := json.Unmarshal(testdata.Unpacked(t, demo.Trace()), &doc); err != nil {
+	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
 	events := doc["traceEvents"].([]any)
@@ -92,6 +152,12 @@ func jsonWithFault(t *testing.T, fault int) (path, kernel string) {
 				added[key] = v
 			}
 			k, doc["traceEvents"] = added, append(events, added)
+		}
+		if f.Name != "" {
+			args := maps.Clone(k["args"].(map[string]any))
+			args["stream"], args["correlation"] = 99, 99999999
+			delete(args, "External id")
+			k["name"], k["tid"], k["args"] = f.Name, 99, args
 		}
 		k["ts"], k["dur"] = float64(start)/1e3, float64(end-start)/1e3
 	}
@@ -119,6 +185,56 @@ func nsysWithFault(t *testing.T, fault int) (path, kernel string) {
 		t.Fatalf("%v, kernel %q", err, kernel)
 	}
 	return path, kernel
+}
+
+// TestNoRowOfRealTracesDecides: no headline of a recorded trace depends on one row; that of one pass is said for the
+// one whose first pass loads the model.
+func TestNoRowOfRealTracesDecides(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"traces/torch/train-graphs-5streams-a100.json.gz", ""},
+		{"traces/torch/train-pair-rank-0.json.gz", "2 passes of forward: not cross-checked"},
+		{"traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "one pass of decode: not cross-checked"},
+		{"traces/torch/hf-bert-small-eager-h100.json.gz", "one pass of forward: not cross-checked"},
+		{"traces/nsys/synthetic-trtllm-baseline.sqlite", ""},
+		{"traces/other/rocprofv3-908_results.json.gz", "the mean forward step depends on one pass: pass 0 takes 12.6 s, " +
+			"the median of its 49 peers 39.4 ms"},
+	} {
+		r := reported(t, testdata.Shared(t, c.name), strata.ReportOptions{})
+		said := slices.DeleteFunc(slices.Clone(r.Notes), func(n string) bool {
+			return !strings.Contains(n, "depends on one") && !strings.Contains(n, "not cross-checked")
+		})
+		if got := strings.Join(said, "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if strings.Contains(r.Verdict, "depends on one row") {
+			t.Errorf("%s: %s", c.name, r.Verdict)
+		}
+	}
+}
+
+// BenchmarkInfluence measures what the cross-check of headlines adds to a report.
+func BenchmarkInfluence(b *testing.B) {
+	path := testdata.Shared(b, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
+	rec, err := strata.Open(b.Context(), path, strata.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := strata.Analyze(b.Context(), rec, strata.ReportOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("report", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := strata.Analyze(b.Context(), rec, strata.ReportOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("cross-check", func(b *testing.B) {
+		for b.Loop() {
+			strata.CrossCheck(r)
+		}
+	})
 }
 
 // TestOneOfManyPausesDecidesNothing: a recording that ends with the first kernel of a step keeps its headline, and so

@@ -243,6 +243,7 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 		return nil, err
 	}
 	r.addOperators()
+	r.crossCheck()
 	if err := r.addHost(ctx); err != nil {
 		return nil, err
 	}
@@ -333,11 +334,9 @@ func (p *reportPart) kind(pass int) passKind {
 	return passKind{f.Stage, f.Model}
 }
 
-// choose takes one pass of each kind: the steady one, else the complete pass
-// of median length, or the longest if all are cut.
-func (p *reportPart) choose() {
-	byKind := map[passKind][]int{}
-	var kinds []passKind
+// kinds are the passes by kind, and the kinds in the order in which they first ran.
+func (p *reportPart) kinds() (kinds []passKind, byKind map[passKind][]int) {
+	byKind = map[passKind][]int{}
 	for i := range p.d.Passes {
 		k := p.kind(i)
 		if byKind[k] == nil {
@@ -345,6 +344,13 @@ func (p *reportPart) choose() {
 		}
 		byKind[k] = append(byKind[k], i)
 	}
+	return kinds, byKind
+}
+
+// choose takes one pass of each kind: the steady one, else the complete pass
+// of median length, or the longest if all are cut.
+func (p *reportPart) choose() {
+	kinds, byKind := p.kinds()
 	for _, k := range kinds {
 		all := byKind[k]
 		if slices.Contains(all, p.d.Steady.Pass) {

@@ -16,7 +16,8 @@ type Decisive struct {
 	// Event is the activity.
 	Event EventID
 	// Peers are the other activities of its name, or, where these are too few, of
-	// its graph launch; Median is their median duration.
+	// its graph launch, or, where it has its stream to itself, those that run beside
+	// it; Median is their median duration.
 	Peers  int
 	Median time.Duration
 	// Share of GPU time that goes where it lasts as long as the median of its peers.
@@ -61,13 +62,18 @@ func (t *Trace) findDecisive() (out Decisive) {
 			continue // at most nine are longer
 		}
 		same := func(i int) bool { return g.Name[i] == uint32(n) }
-		least := int64(0)
+		least, fewest := int64(0), fewestPeers
 		if launch := t.launchOf[row]; count[n] <= fewestPeers {
-			if launch < 0 || !t.replays(launch) {
+			switch {
+			case launch >= 0 && t.replays(launch):
+				same = func(i int) bool { return t.launchOf[i] == launch }
+				least = launchPeers
+			case t.alone(row):
+				same = func(i int) bool { return t.beside(row, i) }
+				fewest = persistentBeside
+			default:
 				continue
 			}
-			same = func(i int) bool { return t.launchOf[i] == launch }
-			least = launchPeers
 		}
 		var peers []int64
 		for i := range g.Start {
@@ -75,7 +81,7 @@ func (t *Trace) findDecisive() (out Decisive) {
 				peers = append(peers, g.Dur[i])
 			}
 		}
-		if len(peers) < fewestPeers {
+		if len(peers) < fewest {
 			continue
 		}
 		slices.Sort(peers)
@@ -93,6 +99,25 @@ func (t *Trace) findDecisive() (out Decisive) {
 		}
 	}
 	return out
+}
+
+// alone reports whether an activity has its stream to itself, as a persistent kernel does.
+func (t *Trace) alone(row int32) bool {
+	rows := 0
+	for _, q := range t.lanes[event.LaneGPU].Queue {
+		if q == t.lanes[event.LaneGPU].Queue[row] {
+			rows++
+		}
+	}
+	return rows <= persistentAlone
+}
+
+// beside reports whether another activity of the GPU, on another stream, begins and ends while the activity runs.
+func (t *Trace) beside(row int32, other int) bool {
+	g := &t.lanes[event.LaneGPU]
+	q, o := g.Queue[row], g.Queue[other]
+	return o != q && t.queues[o].device == t.queues[q].device && g.Start[other] > g.Start[row] &&
+		g.End(other) < g.End(int(row))
 }
 
 // examineDecisive makes a finding of it.
@@ -117,13 +142,13 @@ func shortened(name string) string {
 }
 
 // What makes a kernel persistent: it has its stream to itself, runs for at least
-// half of the recording and to its end, while others by the hundred begin and end
+// half of the recording and to its end, while others by the dozen begin and end
 // beside it. Communication libraries leave such kernels waiting (NVSHMEM, DeepEP).
 // In the real traces at hand there is none.
 const (
 	persistentShare  = 0.5
 	persistentAlone  = 2 // rows of its stream
-	persistentBeside = 100
+	persistentBeside = 30
 	persistentEnd    = 0.99 // of the recording, counted from its begin
 	persistentMost   = 16   // of a recording
 )
@@ -150,9 +175,8 @@ func (b *Builder) dropPersistent(ctx context.Context) {
 			break // streams by the dozen that each hold one long kernel are something else
 		}
 		beside := 0
-		for k, other := range g.Queue {
-			if other != q && b.t.queues[other].device == b.t.queues[q].device && g.Start[k] > g.Start[i] &&
-				g.End(k) < g.End(i) {
+		for k := range g.Queue {
+			if b.t.beside(int32(i), k) {
 				beside++
 			}
 		}

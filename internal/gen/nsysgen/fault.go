@@ -1,7 +1,9 @@
 package nsysgen
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -10,6 +12,8 @@ import (
 // Fault is what becomes of one kernel of a database.
 type Fault struct {
 	Added bool // a copy of the kernel changes, and the kernel stays
+	// Name is that of the copy, which then runs on a stream of its own; "" is the kernel's.
+	Name string
 	// Moved returns the new times; first and last are those at which the first and the last kernel start. All are ns.
 	Moved func(start, end, first, last int64) (newStart, newEnd int64)
 }
@@ -44,6 +48,13 @@ func (f *Fault) Apply(path string) (kernel string, err error) {
 		do = []query{{"CREATE TEMP TABLE one AS SELECT * FROM " + table + " WHERE rowid = ?", []any{row}},
 			{"UPDATE one SET start = ?, end = ?", []any{start, end}},
 			{"INSERT INTO " + table + " SELECT * FROM one", nil}}
+	}
+	if kernel = cmp.Or(f.Name, kernel); f.Name != "" {
+		last := len(do) - 1
+		do = slices.Insert(do, last, query{"INSERT INTO StringIds(id, value) SELECT max(id) + 1, ? FROM StringIds",
+			[]any{f.Name}},
+			query{"UPDATE one SET streamId = 99, correlationId = 99999999, demangledName = (SELECT max(id) FROM StringIds)," +
+				" shortName = (SELECT max(id) FROM StringIds)", nil})
 	}
 	for _, q := range do {
 		if err := sqlitex.ExecuteTransient(conn, q.text, &sqlitex.ExecOptions{Args: q.args}); err != nil {
