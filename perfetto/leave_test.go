@@ -34,9 +34,12 @@ func TestWhatRemainsIsListed(t *testing.T) {
 	}
 	tr := open(t, src)
 	secret := regexp.MustCompile(`SECRET[0-9]+TERCES`)
+	if n := len(slices.Compact(slices.Sorted(slices.Values(secret.FindAllString(string(planted()), -1))))); n < 2279 {
+		t.Errorf("%d texts are planted", n)
+	}
 	for bits := 1; bits < 16; bits++ {
 		hide := perfetto.Redaction{Paths: bits&1 != 0, Names: bits&2 != 0, ModelFiles: bits&4 != 0, Shapes: bits&8 != 0}
-		for _, name := range []string{"o.json", "o.json.gz"} {
+		for _, name := range []string{"o.json", "o.json.gz", "o.json.zst"} {
 			dst := filepath.Join(dir, name)
 			stats, err := perfetto.Slice(context.Background(), tr, allActivities(tr), src, dst,
 				perfetto.CopyOptions{Redact: hide})

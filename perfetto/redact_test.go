@@ -131,6 +131,13 @@ func planted() []byte {
 		p.add(map[string]any{"ph": ph, "id": 9, "pid": 1, "tid": 1, "ts": 21, "cat": "ac2g", "name": "ac2g", "bp": "e",
 			"args": map[string]any{"x": 1}})
 	}
+	for _, ph := range []string{"B", "E", "b", "n", "e", "i", "I", "N", "O", "D", "v", "V", "P"} {
+		for _, cat := range []string{"cpu_op", "user_annotation", "python_function", "ac2g"} {
+			e := at(ph, cat, "aten::mm", 24, 1, map[string]any{"External id": 5, "Input type": []any{"float"}})
+			e["id"], e["scope"] = 5, "x"
+			p.add(e)
+		}
+	}
 	// The launch that counts is a plain one, so that what is around it is kept.
 	p.events = append(p.events, at("X", "cuda_runtime", "cudaLaunchKernel", 21, 2, map[string]any{"correlation": 9}))
 	doc := map[string]any{
