@@ -3,8 +3,9 @@ package apptest_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,14 +16,17 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
+	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
 	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+	"github.com/llmstrata/strata/examples/internal/programs/report"
+	"github.com/llmstrata/strata/examples/internal/programs/speedoflight"
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // TestPftraceSameDocuments converts every reference trace with GPU work to each
-// form of .pftrace and asks three programs about both: their documents differ
+// form of .pftrace and asks six programs about both: their documents differ
 // only in what docs/format/pftrace.md lists.
 func TestPftraceSameDocuments(t *testing.T) {
 	paths, least := testdata.SharedGlob(t, "traces/torch/*.json*"), 15
@@ -47,13 +51,13 @@ func TestPftraceSameDocuments(t *testing.T) {
 // no categories, so an op with an unclear name is an annotation. Render stages do not say which op an activity
 // without a launch belongs to. Timestamps are of the epoch.
 var notCarried = map[pftracegen.Form]map[string][]string{
-	pftracegen.Slices:     {"triage": sources, "host-detect": slices.Concat(raw, ranges)},
-	pftracegen.Stages:     {"triage": sources, "host-detect": slices.Concat(raw, ranges)},
+	pftracegen.Slices:     {"triage": sources, "host-detect": slices.Concat(raw, ranges), "kernel-export": sources},
+	pftracegen.Stages:     {"triage": sources, "host-detect": slices.Concat(raw, ranges), "kernel-export": sources},
 	pftracegen.Categories: {"triage": sources, "host-detect": raw},
 }
 
 var (
-	sources = []string{".cpu_ops", ".locations", ".model_lines[].from", ".replayed_at", ".python_scope",
+	sources = []string{".cpu_op", ".cpu_ops", ".locations", ".model_lines[].from", ".replayed_at", ".python_scope",
 		".current_locations", ".overlap_note"}
 	ranges = []string{".ledger", ".coverage", ".idle[].names", ".top_gaps[].ranges", ".top_gaps[].causes",
 		".doubts[].message", ".ranks[].paths"}
@@ -73,9 +77,14 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 		}
 		asJSON := written(t, path, ".json", carried(t, doc, form != pftracegen.Slices))
 		asPftrace := written(t, path, ".pftrace", slices.Concat(packets...))
-		for _, p := range []app.Program{layertimeline.Program(), triage.Program(), hostdetect.Program()} {
-			want := apptest.Run(t, p, "--trace", asJSON, "--format", "json")
-			got := apptest.Run(t, p, "--trace", asPftrace, "--format", "json")
+		for _, p := range []app.Program{layertimeline.Program(), triage.Program(), hostdetect.Program(),
+			report.Program(), speedoflight.Program(), kernelexport.Program()} {
+			format := "json"
+			if p.Name == kernelexport.Program().Name {
+				format = "ndjson"
+			}
+			want := apptest.Run(t, p, "--trace", asJSON, "--format", format)
+			got := apptest.Run(t, p, "--trace", asPftrace, "--format", format)
 			if got.Code != want.Code {
 				t.Errorf("%s, %v: exit code %d, of JSON %d: %s", p.Name, form, got.Code, want.Code, got.Stderr)
 				continue
@@ -96,7 +105,7 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 }
 
 // carried is what a document holds that the format carries: events and names,
-// without the profiler's own row, instants, flows, GPUs and ranks. Copies have
+// without the profiler's own row, instants, flows, shapes, GPUs and ranks. Copies have
 // no names in render stages.
 func carried(t *testing.T, doc []byte, plainCopies bool) []byte {
 	t.Helper()
@@ -126,6 +135,15 @@ func carried(t *testing.T, doc []byte, plainCopies bool) []byte {
 			}
 			all["name"] = json.RawMessage(strconv.Quote(copies))
 			kept = append(kept, all)
+		case bytes.Contains(raw, []byte(`"Input `)): // shapes are raw args
+			var all map[string]any
+			if err := json.Unmarshal(raw, &all); err != nil {
+				t.Fatal(err)
+			}
+			if args, ok := all["args"].(map[string]any); ok {
+				maps.DeleteFunc(args, func(key string, _ any) bool { return strings.HasPrefix(key, "Input ") })
+			}
+			kept = append(kept, all)
 		default:
 			kept = append(kept, raw)
 		}
@@ -151,12 +169,26 @@ func written(t *testing.T, path, suffix string, data []byte) string {
 // differences lists the places where two documents are not equal.
 func differences(t *testing.T, want, got string) []string {
 	t.Helper()
-	var a, b any
-	if err := errors.Join(json.Unmarshal([]byte(want), &a), json.Unmarshal([]byte(got), &b)); err != nil {
-		t.Fatal(err)
+	values := func(text string) (all []any) {
+		for d := json.NewDecoder(strings.NewReader(text)); ; {
+			var v any
+			switch err := d.Decode(&v); {
+			case err == io.EOF:
+				return all
+			case err != nil:
+				t.Fatal(err)
+			}
+			all = append(all, v)
+		}
 	}
 	var out []string
-	walk("", a, b, &out)
+	a, b := values(want), values(got)
+	if len(a) != len(b) {
+		return []string{fmt.Sprintf("rows: %d, of JSON %d", len(b), len(a))}
+	}
+	for i := range a {
+		walk("", a[i], b[i], &out)
+	}
 	return out
 }
 
