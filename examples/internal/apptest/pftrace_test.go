@@ -169,20 +169,8 @@ func written(t *testing.T, path, suffix string, data []byte) string {
 // differences lists the places where two documents are not equal.
 func differences(t *testing.T, want, got string) []string {
 	t.Helper()
-	values := func(text string) (all []any) {
-		for d := json.NewDecoder(strings.NewReader(text)); ; {
-			var v any
-			switch err := d.Decode(&v); {
-			case err == io.EOF:
-				return all
-			case err != nil:
-				t.Fatal(err)
-			}
-			all = append(all, v)
-		}
-	}
 	var out []string
-	a, b := values(want), values(got)
+	a, b := values(t, want), values(t, got)
 	if len(a) != len(b) {
 		return []string{fmt.Sprintf("rows: %d, of JSON %d", len(b), len(a))}
 	}
@@ -190,6 +178,21 @@ func differences(t *testing.T, want, got string) []string {
 		walk("", a[i], b[i], &out)
 	}
 	return out
+}
+
+// values are the JSON values of a text, one or one a line.
+func values(t *testing.T, text string) (all []any) {
+	t.Helper()
+	for d := json.NewDecoder(strings.NewReader(text)); ; {
+		var v any
+		switch err := d.Decode(&v); {
+		case err == io.EOF:
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
 }
 
 func walk(at string, a, b any, out *[]string) {
