@@ -44,9 +44,6 @@ type attribution struct {
 func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused string, err error) {
 	a := &attribution{p, mapping, map[*trace.Trace]*Sites{}, map[twinKey]source{}, byName(mapping)}
 	for _, w := range formal {
-		if err := Align(ctx, []*layer.Analysis{w.Analysis}); err != nil {
-			return "", err
-		}
 		names := a.byName
 		if why := w.mappingRefused(); why != "" {
 			names, refused = nil, why

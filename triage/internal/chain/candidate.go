@@ -203,10 +203,6 @@ func (r *Recogniser) name(in *run, sorts []runSort) namedRun {
 	case len(named) == 0, 2*(explained+min(1, adds)) < len(in.members)-copies:
 		out.name, out.chain = unnamed, nil
 		return out
-	case len(words) == 1 && out.chain == nil && copies > 0 && other == 0:
-		words = append(words, wordCopy)
-	case len(words) == 1 && out.chain == nil && other > 0:
-		words = append(words, wordPointwise)
 	case len(words) == 1 && out.chain == nil:
 		// The same step of several tensors, such as the norms of queries and keys.
 		return out
