@@ -58,10 +58,34 @@ func newClient(address string, o *Options) (*client, error) {
 	c.secrets.AddHeader(c.header)
 	own := http.DefaultTransport.(*http.Transport).Clone()
 	own.DisableKeepAlives = true // a server may close an idle connection while a stop request is on its way
+	dial := own.DialContext
+	own.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if wrote, ok := ctx.Value(wroteKey{}).(*atomic.Bool); ok && err == nil {
+			conn = noting{conn, wrote}
+		}
+		return conn, err
+	}
 	c.http.Transport = own
 	// A profiler route that redirects is not the server's own, and a POST that is redirected becomes a GET.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil
+}
+
+// noting is a connection of one request that notes when anything was written to it; wroteKey is where its context has
+// the note.
+type (
+	noting struct {
+		net.Conn
+		wrote *atomic.Bool
+	}
+	wroteKey struct{}
+)
+
+// Write implements io.Writer.
+func (n noting) Write(p []byte) (int, error) {
+	n.wrote.Store(true)
+	return n.Conn.Write(p)
 }
 
 // normalURL adds a scheme and cuts what users copy along. User and password come back apart: the address is printed.
@@ -197,8 +221,10 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, timeo
 	}
 	rctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var sent atomic.Bool
-	rctx = httptrace.WithClientTrace(rctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	// Headers are in a buffer at first, and a handshake writes before there are any.
+	var headers, wrote atomic.Bool
+	rctx = httptrace.WithClientTrace(context.WithValue(rctx, wroteKey{}, &wrote), &httptrace.ClientTrace{
+		WroteHeaders: func() { headers.Store(true) }})
 	var text []byte
 	code := 0
 	req, err := http.NewRequestWithContext(rctx, method, c.base+path, bytes.NewReader(body))
@@ -236,7 +262,7 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, timeo
 	case errors.As(err, &ue):
 		err = ue.Err
 	}
-	if code == 0 && !sent.Load() {
+	if code == 0 && !(headers.Load() && wrote.Load()) {
 		err = marked{err, errUnsent}
 	}
 	return code, nil, c.fail(method, path, code, text, err)
