@@ -121,7 +121,7 @@ func WriteTrendHTML(w io.Writer, t *compare.Trend, name string) error {
 	s := page.Section{ID: "changes", Title: "Changes, largest first",
 		Text: "A column is the mean pass of a run, by date; those since the change are set apart."}
 	tab := page.Table{Caption: "Changes", Search: true, FoldAfter: 2 * shownRows,
-		Columns: []page.Column{page.Choice("Stage"), page.Text("Operator"), page.Text("Since"), page.Text("Commit"),
+		Columns: []page.Column{page.Text("Stage"), page.Text("Operator"), page.Text("Since"), page.Text("Commit"),
 			page.Number("Before"), page.Number("Since then"), page.Number("Change"), page.Prose("In words")}}
 	for i := range t.Changes {
 		c := &t.Changes[i]
@@ -133,8 +133,7 @@ func WriteTrendHTML(w io.Writer, t *compare.Trend, name string) error {
 			}
 			s.Plots = append(s.Plots, plot)
 		}
-		tab.Add(page.Row{{Text: string(c.Stage)}, {Text: name}, {Text: c.Since}, {Text: c.Commit}, took(c.A), took(c.B),
-			took(c.Delta), {Text: c.Text}})
+		tab.Add(string(c.Stage), name, c.Since, c.Commit, took(c.A), took(c.B), took(c.Delta), c.Text)
 	}
 	if len(t.Changes) > 0 {
 		p.Verdict, s.Tables = t.Changes[0].Text, []page.Table{tab}

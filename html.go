@@ -74,16 +74,16 @@ func (m *reportPart) timeline(x page.Extra, gaps []hostoverhead.Gap) *page.Timel
 }
 
 // addTimeline begins a page with what ran, and with one pass kernel by kernel whatever the window's length.
-func addTimeline(ctx context.Context, p *page.Page, m *reportPart, pass int) {
-	if m != nil && m.d.NumKernels() > 0 {
-		t := m.timeline(page.Extra{Passes: []int{max(pass, 0)}}, gapsOf(ctx, m.d))
+func addTimeline(p *page.Page, m *reportPart, pass int, gaps []hostoverhead.Gap) {
+	if m.d.NumKernels() > 0 {
+		t := m.timeline(page.Extra{Passes: []int{max(pass, 0)}}, gaps)
 		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{t}})
 	}
 }
 
 // gapsOf are the explained idle times of a GPU; none where the host cannot be judged.
 func gapsOf(ctx context.Context, d *layer.Device) []hostoverhead.Gap {
-	most := pageGaps
+	most := PageGaps
 	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{d.Analysis()}, hostoverhead.Options{TopGaps: &most})
 	if err != nil {
 		return nil
@@ -139,7 +139,7 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %s (confidence %s)", e.For, e.Detail, table.Fixed(e.Confidence, 2)))
 	}
 	p.Verdict = table.Counted(len(d.Passes), "pass", "passes") + " of " + table.Counted(d.NumLayers, "layer", "layers")
-	addTimeline(ctx, p, m, pass)
+	addTimeline(p, m, pass, gapsOf(ctx, d))
 	if pass != trace.None {
 		f, err := d.Pass(pass)
 		if err != nil {
@@ -178,12 +178,12 @@ func passTitle(pass int, s layer.Stage) string {
 func layerTable(d *layer.Device, pass int) page.Table {
 	p := &d.Passes[pass]
 	tab := page.Table{Caption: fmt.Sprintf("Layers of pass %d", pass), FoldAfter: shownRows,
-		Columns: []page.Column{page.Number("Layer"), page.Choice("Type"), page.Number("Wall"),
+		Columns: []page.Column{page.Number("Layer"), page.Text("Type"), page.Number("Wall"),
 			page.Number("Sum of kernels"), page.Number("Kernels"), page.Text("Perfetto")}}
 	for _, l := range p.Layers() {
 		n := p.LayerNumber(l.Index)
-		tab.Add(page.Row{{Text: strconv.Itoa(n), Sort: float64(n)}, {Text: l.Type}, took(l.Wall), took(l.Sum),
-			count(int64(len(l.Kernels))), perfettoCell(d.Analysis().Trace(), l.Start, l.End)})
+		tab.Add(page.Cell{Text: strconv.Itoa(n), Sort: float64(n)}, l.Type, took(l.Wall), took(l.Sum),
+			count(int64(len(l.Kernels))), perfettoCell(d.Analysis().Trace(), l.Start, l.End))
 	}
 	return tab
 }
@@ -211,7 +211,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 		}
 	}
 	if m != nil {
-		addTimeline(ctx, p, m, d.Steady.Pass)
+		addTimeline(p, m, d.Steady.Pass, gapsOf(ctx, d))
 	}
 	p.Sections = append(p.Sections, lightSections(r)...)
 	return p.Write(w)
@@ -221,18 +221,17 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 func lightSections(r *roofline.Report) []page.Section {
 	out := []page.Section{waterfalls(r)}
 	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: 2 * shownRows,
-		Columns: []page.Column{page.Choice("Layer type"), page.Text("Operator"), page.Number("Layers"),
+		Columns: []page.Column{page.Text("Layer type"), page.Text("Operator"), page.Number("Layers"),
 			page.Number("M"), page.Number("N"), page.Number("K"), page.Number("GFLOP"), page.Number("MB"),
-			page.Number("Time"), page.Number("Floor"), page.Choice("Bound"), page.Number("% of peak"),
+			page.Number("Time"), page.Number("Floor"), page.Text("Bound"), page.Number("% of peak"),
 			page.Prose("Remark")}}
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		peak := where(o.PeakShare > 0, number(100*o.PeakShare, 0))
 		peak.Bar = o.PeakShare
-		tab.Add(page.Row{{Text: o.LayerType}, {Text: o.Operator, Find: o.Operator}, count(int64(o.Count)),
+		tab.Add(o.LayerType, page.Cell{Text: o.Operator, Find: o.Operator}, count(int64(o.Count)),
 			where(o.M > 0, count(o.M)), where(o.N > 0, count(o.N)), where(o.K > 0, count(o.K)), number(o.GFLOP, 1),
-			number(float64(o.Bytes)/1e6, 1), knownTime(o.Time), knownTime(o.Floor), {Text: fmt.Sprint(o.Bound)}, peak,
-			{Text: o.Note}})
+			number(float64(o.Bytes)/1e6, 1), knownTime(o.Time), knownTime(o.Floor), o.Bound, peak, o.Note)
 	}
 	return append(out, section("operators", "Operators", tab), costs(r))
 }
@@ -252,16 +251,17 @@ func costs(r *roofline.Report) page.Section {
 			continue
 		}
 		tax := where(b.Taxed > 0, took(b.Tax/time.Duration(max(b.Taxed, 1))))
-		cost.Add(page.Row{{Text: string(b.Stage)}, {Text: table.Span(b.From, b.To), Sort: float64(b.From)},
+		cost.Add(string(b.Stage), page.Cell{Text: table.Span(b.From, b.To), Sort: float64(b.From)},
 			count(int64(b.Passes)), count(b.Tokens), took(b.Wall), knownTime(b.PerToken), knownTime(b.PerRequest),
-			share(float64(b.Floor), float64(b.Floored)), share(float64(b.Rows-b.Asked), float64(b.Rows)), tax})
+			share(float64(b.Floor), float64(b.Floored)), share(float64(b.Rows-b.Asked), float64(b.Rows)), tax)
 	}
 	return section("cost", "Cost per token", cost)
 }
 
 // WriteHostHTML writes the page of a host verdict: the idle time of the deciding GPU by cause, in its timeline and as a
-// ledger. ranks are those that were judged.
-func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis,
+// ledger. ranks are those that were judged. The longest gaps that the verdict lists are drawn with their causes:
+// [PageGaps] are enough.
+func WriteHostHTML(w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis,
 	name string) error {
 	var m *reportPart
 	if v.Deciding >= 0 && v.Deciding < len(v.Ranks) {
@@ -285,18 +285,18 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 			{Value: table.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
 	}
 	if m != nil {
-		addTimeline(ctx, p, m, m.d.Steady.Pass)
+		addTimeline(p, m, m.d.Steady.Pass, v.Ranks[v.Deciding].Top)
 	}
 	idle := page.Table{Caption: "Idle GPU time by cause",
-		Columns: []page.Column{page.Choice("Kind"), page.Text("Cause"), page.Number("In the window"),
+		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("In the window"),
 			page.Number("In the steps"), page.Number("% of step time"), page.Code("Mostly in")}}
 	for _, c := range v.Idle {
 		var lines []string
 		for _, n := range c.Names[:min(len(c.Names), 3)] {
 			lines = append(lines, table.Duration(time.Duration(n.NS))+" "+n.Name)
 		}
-		idle.Add(page.Row{{Text: fmt.Sprint(c.Group)}, {Text: fmt.Sprint(c.Cause)}, took(time.Duration(c.NS)),
-			took(time.Duration(c.StepsNS)), number(100*c.Share, 1), {Lines: lines}})
+		idle.Add(c.Group, c.Cause, took(time.Duration(c.NS)), took(time.Duration(c.StepsNS)),
+			number(100*c.Share, 1), page.Cell{Lines: lines})
 	}
 	p.Sections = append(p.Sections, section("idle", "Where idle time goes", idle))
 	return p.Write(w)
@@ -390,7 +390,7 @@ func compareSections(r *compare.Report) []page.Section {
 			page.Number("B − A")}}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			tab.Add(page.Row{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()}, took(f.PerStep)})
+			tab.Add(f.Kind, f.Sentence(), took(f.PerStep))
 		}
 		out = append(out, section("changes", "Findings", tab))
 	}
@@ -399,7 +399,7 @@ func compareSections(r *compare.Report) []page.Section {
 			page.Prose("Found")}}
 		for i := range r.Gates {
 			g := &r.Gates[i]
-			tab.Add(page.Row{{Text: g.Gate}, {Text: fmt.Sprint(g.Outcome)}, {Text: g.Text}})
+			tab.Add(g.Gate, g.Outcome, g.Text)
 		}
 		out = append(out, section("gates", "Gates", tab))
 	}
@@ -407,7 +407,7 @@ func compareSections(r *compare.Report) []page.Section {
 		tab := page.Table{Caption: "GPU time of each layer, mean of the passes", Folded: true,
 			Columns: []page.Column{page.Number("Layer"), page.Number("A"), page.Number("B"), page.Number("B − A")}}
 		for _, l := range r.Layers {
-			tab.Add(page.Row{number(float64(l.Layer), 0), took(l.A), took(l.B), took(l.B - l.A)})
+			tab.Add(number(float64(l.Layer), 0), took(l.A), took(l.B), took(l.B-l.A))
 		}
 		out = append(out, section("layers", "Layers", tab))
 	}
@@ -417,16 +417,16 @@ func compareSections(r *compare.Report) []page.Section {
 func compareRows(r *compare.Report) page.Table {
 	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
 		Columns: []page.Column{page.Text("Operator"), page.Number("A"), page.Number("B"), page.Number("B − A"),
-			page.Number("% of A"), page.Number("95% interval"), page.Choice("Found"), page.Text("Launches"),
+			page.Number("% of A"), page.Number("95% interval"), page.Text("Found"), page.Text("Launches"),
 			page.Code("Kernels")}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		percent := where(row.A > 0, number(100*ratio(row.Delta, row.A), 1))
 		interval := where(row.Judged, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
 			Sort: float64(row.Low)})
-		t.Add(page.Row{{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent,
-			interval, {Text: fmt.Sprint(row.Found), Strong: row.Significant},
-			{Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, kernelsOf(row)})
+		t.Add(page.Cell{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent,
+			interval, page.Cell{Text: fmt.Sprint(row.Found), Strong: row.Significant},
+			fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB), kernelsOf(row))
 	}
 	return t
 }
@@ -456,7 +456,7 @@ func kernelsOf(row *compare.Row) page.Cell {
 // rankSection lists groups of ranks, and ranks one by one where they are few.
 func rankSection(f *fleet.Report) page.Section {
 	groups := page.Table{Caption: "Groups of ranks that exchange data", FoldAfter: shownRows,
-		Columns: []page.Column{page.Choice("Recording"), page.Text("Ranks"), page.Number("Steps"),
+		Columns: []page.Column{page.Text("Recording"), page.Text("Ranks"), page.Number("Steps"),
 			{Title: "Step", Numeric: true, Help: "of the median rank"}, page.Number("Waiting, least"),
 			page.Number("Median"), page.Number("Most"),
 			{Title: "Transfer", Numeric: true, Help: "time in which all ranks exchange"},
@@ -484,9 +484,9 @@ func rankSection(f *fleet.Report) page.Section {
 			if g.Late != nil {
 				late, why = page.Cell{Text: g.Late.Rank, Strong: true}, g.Late.Why()
 			}
-			groups.Add(page.Row{{Text: f.Runs[i].Run}, {Text: strings.TrimSpace(g.Name + " " + g.Part)},
-				count(int64(g.Steps)), ns(g.Step), bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step),
-				bar(g.Wait.Max, g.Step), ns(g.Transfer), count(int64(g.Collectives)), late, {Text: why}})
+			groups.Add(f.Runs[i].Run, strings.TrimSpace(g.Name+" "+g.Part), count(int64(g.Steps)), ns(g.Step),
+				bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step), bar(g.Wait.Max, g.Step), ns(g.Transfer),
+				count(int64(g.Collectives)), late, why)
 			longest := int64(0)
 			for _, row := range g.Rows {
 				longest = max(longest, row.Wall)
@@ -496,15 +496,15 @@ func rankSection(f *fleet.Report) page.Section {
 				if n := slices.IndexFunc(g.Differs, func(d fleet.Differs) bool { return d.Rank == row.Rank }); n >= 0 {
 					unlike = fmt.Sprintf("%s: %+.1f%% of step time", g.Differs[n].What, 100*g.Differs[n].Share)
 				}
-				ranks.Add(page.Row{{Text: row.Rank, Strong: late.Text == row.Rank}, bar(row.Wall, longest),
+				ranks.Add(page.Cell{Text: row.Rank, Strong: late.Text == row.Rank}, bar(row.Wall, longest),
 					bar(row.Busy, longest), bar(row.Wait, longest),
 					number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1), count(int64(row.Last)),
-					{Text: unlike}})
+					unlike)
 			}
 		}
 	}
 	if s.Tables = section("", "", ranks, groups).Tables; len(s.Tables) == 0 {
-		s.Text = "No collectives of several ranks could be matched, so that waiting is not known."
+		s.Text = "No collectives of different ranks could be matched; waiting is unknown."
 	}
 	return s
 }
@@ -578,7 +578,7 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []c
 	}
 	if d != nil {
 		addColours(p, d)
-		addTimeline(ctx, p, newPart(p.Title, d.Analysis(), d), d.Steady.Pass)
+		addTimeline(p, newPart(p.Title, d.Analysis(), d), d.Steady.Pass, gapsOf(ctx, d))
 	}
 	for _, s := range old {
 		if s.Report == nil {
@@ -606,7 +606,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	name := fmt.Sprintf("Stage %v: ", s.Stage)
 	us := func(v float64) page.Cell { return took(time.Duration(v * 1e3)) }
 	tab := page.Table{Caption: name + "kernels", Search: true, FoldAfter: shownRows, Hidden: s.HiddenRows,
-		Columns: []page.Column{page.Code("Kernel"), page.Choice("Category"), page.Choice("Operator"),
+		Columns: []page.Column{page.Code("Kernel"), page.Text("Category"), page.Text("Operator"),
 			page.Number("GPU time"), page.Number("% of GPU time"), page.Number("Launches"), page.Number("Avg"),
 			page.Code("Model line"), page.Code("Source"), page.Code("CPU op")}}
 	for _, k := range s.ByOperator() {
@@ -616,41 +616,42 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		}
 		share := number(k.SharePct, 1)
 		share.Bar = k.SharePct / 100
-		tab.Add(page.Row{{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel}, {Text: k.Category, Series: true},
-			{Text: k.Operator()}, us(k.GPUTimeUS), share, count(int64(k.Launches)),
-			us(k.GPUTimeUS / float64(max(1, k.Launches))), {Lines: locations(k.ModelLines)},
-			{Lines: locations(k.Locations)}, {Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))}})
+		tab.Add(page.Cell{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel},
+			page.Cell{Text: k.Category, Series: true}, k.Operator(), us(k.GPUTimeUS), share,
+			count(int64(k.Launches)), us(k.GPUTimeUS/float64(max(1, k.Launches))),
+			page.Cell{Lines: locations(k.ModelLines)}, page.Cell{Lines: locations(k.Locations)},
+			page.Cell{Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))})
 	}
 	ops := page.Table{Caption: name + "operators",
 		Columns: []page.Column{page.Text("Operator"), page.Number("GPU time"), page.Number("% of GPU time"),
 			page.Number("Launches"), page.Number("Confidence")}}
 	for _, o := range s.Operators {
-		ops.Add(page.Row{{Text: o.Operator, Find: o.Operator}, took(time.Duration(o.GPUTimeNS)),
-			number(o.SharePct, 1), count(int64(o.Launches)), number(o.Confidence, 2)})
+		ops.Add(page.Cell{Text: o.Operator, Find: o.Operator}, took(time.Duration(o.GPUTimeNS)),
+			number(o.SharePct, 1), count(int64(o.Launches)), number(o.Confidence, 2))
 	}
 	overlap := page.Table{Caption: name + "overlap", FoldAfter: shownRows,
-		Columns: []page.Column{page.Choice("Priority"), page.Code("Kernel"), page.Text("Category"),
+		Columns: []page.Column{page.Text("Priority"), page.Code("Kernel"), page.Text("Category"),
 			page.Number("Time"), page.Number("% of GPU time"), page.Number("Alone (%)"),
 			page.Number("Gain at most"), page.Number("% of step"), page.Text("Recommendation")}}
 	for _, o := range s.Overlap {
-		overlap.Add(page.Row{{Text: o.Priority}, {Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel},
-			{Text: o.Category, Series: true}, us(o.TotalUS), number(o.SharePct, 1), number(100*o.ExclusiveRatio, 0),
-			took(time.Duration(o.BoundNS)), number(o.BoundPct, 1), {Text: o.Recommendation}})
+		overlap.Add(o.Priority, page.Cell{Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel},
+			page.Cell{Text: o.Category, Series: true}, us(o.TotalUS), number(o.SharePct, 1),
+			number(100*o.ExclusiveRatio, 0), took(time.Duration(o.BoundNS)), number(o.BoundPct, 1),
+			o.Recommendation)
 	}
 	fuse := page.Table{Caption: name + "fused paths",
-		Columns: []page.Column{page.Text("Pattern"), page.Choice("State"), page.Prose("What to do"),
-			page.Choice("Confidence"), page.Number("Time"), page.Number("% of GPU time"), page.Number("Times"),
+		Columns: []page.Column{page.Text("Pattern"), page.Text("State"), page.Prose("What to do"),
+			page.Text("Confidence"), page.Number("Time"), page.Number("% of GPU time"), page.Number("Times"),
 			page.Number("Gain"), page.Number("% of step"), page.Code("Evidence"), page.Code("Candidate paths")}}
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {
 			evidence = append(evidence, fmt.Sprintf("%d × %s", e.Launches, cmp.Or(e.Label, e.Kernel)))
 		}
-		fuse.Add(page.Row{{Text: f.Pattern}, {Text: f.Status()}, {Text: f.Action}, {Text: string(f.Confidence)},
-			us(f.RelatedUS), number(f.SharePct, 1), count(int64(f.Occurrences)),
-			where(f.EstimatedGainUS > 0, us(f.EstimatedGainUS)), where(f.EstimatedGainUS > 0, number(f.GainPct, 1)),
-			{Lines: evidence},
-			{Lines: f.CandidatePaths}})
+		fuse.Add(f.Pattern, f.Status(), f.Action, string(f.Confidence), us(f.RelatedUS), number(f.SharePct, 1),
+			count(int64(f.Occurrences)), where(f.EstimatedGainUS > 0, us(f.EstimatedGainUS)),
+			where(f.EstimatedGainUS > 0, number(f.GainPct, 1)), page.Cell{Lines: evidence},
+			page.Cell{Lines: f.CandidatePaths})
 	}
 	title := fmt.Sprintf("Stage %v", s.Stage)
 	head := section("", title, tab, ops)

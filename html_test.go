@@ -42,7 +42,7 @@ func pages(t *testing.T, tr *trace.Trace, name string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("host", func(w io.Writer) error { return strata.WriteHostHTML(ctx, w, v, []*layer.Analysis{a}, name) })
+	add("host", func(w io.Writer) error { return strata.WriteHostHTML(w, v, []*layer.Analysis{a}, name) })
 	in, err := triage.NewInput(ctx, []triage.Source{{Trace: tr, Path: name}}, nil, layer.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestPageOfRanks(t *testing.T) {
 	}
 	b.Reset()
 	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v"}, "r"); err != nil ||
-		!strings.Contains(b.String(), "No collectives of several ranks could be matched") {
+		!strings.Contains(b.String(), "No collectives of different ranks could be matched") {
 		t.Errorf("without groups: %v", err)
 	}
 }

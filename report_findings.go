@@ -41,7 +41,7 @@ func (r *Report) addHost(ctx context.Context) error {
 	for _, p := range r.parts {
 		ranks = append(ranks, p.a)
 	}
-	most := pageGaps
+	most := PageGaps
 	v, err := hostoverhead.Analyze(ctx, ranks, hostoverhead.Options{Labels: r.Traces, TopGaps: &most})
 	switch {
 	case errors.Is(err, layer.ErrNoKernels):
@@ -64,7 +64,7 @@ func (r *Report) addHost(ctx context.Context) error {
 		if len(ranks) > 1 {
 			where += " of " + d.Rank
 		}
-		r.HostText = where + " loses most to it: " + v.Summary
+		r.HostText = where + " is affected most: " + v.Summary
 	}
 	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == finding.Low }); i >= 0 {
 		r.HostText += " (low confidence: " + v.Doubts[i].Message + ")"

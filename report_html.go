@@ -22,11 +22,13 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// PageGaps is how many idle times are drawn with their cause.
+const PageGaps = 3000
+
 // Limits of what the page lists before it folds.
 const (
 	shownRows  = 12
-	pageGaps   = 3000 // idle times whose cause is drawn
-	pageHeats  = 3    // passes whose layers are drawn
+	pageHeats  = 3 // passes whose layers are drawn
 	nameBudget = 250_000
 )
 
@@ -277,8 +279,8 @@ func (r *Report) heats() []page.Section {
 // operatorTable lists the operators of the chosen passes by time.
 func (r *Report) operatorTable() page.Section {
 	tab := page.Table{Caption: "Operators of one typical pass of each stage", Search: true, FoldAfter: shownRows,
-		Columns: []page.Column{page.Choice("Stage"), page.Choice("Layers"), page.Text("Operator"),
-			page.Choice("Category"), page.Number("Kernels"), page.Number("Time"),
+		Columns: []page.Column{page.Text("Stage"), page.Text("Layers"), page.Text("Operator"),
+			page.Text("Category"), page.Number("Kernels"), page.Number("Time"),
 			{Title: "% of GPU time", Numeric: true, Help: "of the GPU time of all listed operators of the pass"},
 			{Title: "% of step", Numeric: true, Help: "of the pass up to the next one, idle time included"},
 			page.Number("Floor"), page.Number("% of peak"), page.Text("Bound"), page.Code("Longest kernel")}}
@@ -295,9 +297,9 @@ func (r *Report) operatorTable() page.Section {
 		share := ratio(o.Time, gpu[pass{o.Trace, o.Pass}])
 		ofGPU := number(100*share, 1)
 		ofGPU.Bar = share
-		tab.Add(page.Row{{Text: string(o.Stage)}, {Text: o.LayerType}, {Text: o.Operator, Find: o.Operator},
-			{Text: o.Category, Series: true}, count(int64(o.Kernels)), took(o.Time), ofGPU, number(100*o.Share, 1),
-			knownTime(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}})
+		tab.Add(string(o.Stage), o.LayerType, page.Cell{Text: o.Operator, Find: o.Operator},
+			page.Cell{Text: o.Category, Series: true}, count(int64(o.Kernels)), took(o.Time), ofGPU,
+			number(100*o.Share, 1), knownTime(o.Floor), peak, o.Bound, o.Kernel)
 	}
 	return section("operators", "Operators", tab)
 }
@@ -332,8 +334,8 @@ func kernelTable(devices []*layer.Device) page.Table {
 	}
 	slices.SortStableFunc(order, func(a, b *kernelSum) int { return -cmp.Compare(a.time, b.time) })
 	tab := page.Table{Caption: "Kernels by name, whole recording", Search: true, FoldAfter: shownRows,
-		Columns: []page.Column{page.Code("Kernel"), page.Choice("Category"),
-			{Title: "Operator", Filter: true, Help: "of its first launch"}, page.Number("Time"),
+		Columns: []page.Column{page.Code("Kernel"), page.Text("Category"),
+			{Title: "Operator", Help: "of its first launch"}, page.Number("Time"),
 			page.Number("% of GPU time"), page.Number("Launches"), page.Number("Avg"), page.Number("Min"),
 			page.Number("Max")}}
 	bytes := 0
@@ -347,9 +349,9 @@ func kernelTable(devices []*layer.Device) page.Table {
 		}
 		share := number(100*ratio(s.time, total), 1)
 		share.Bar = ratio(s.time, total)
-		tab.Add(page.Row{{Text: short, Find: short, Hover: name}, {Text: s.category, Series: true},
-			{Text: cmp.Or(string(op), opname.Other)}, took(s.time), share, count(int64(s.launches)),
-			took(s.time / time.Duration(s.launches)), took(s.least), took(s.most)})
+		tab.Add(page.Cell{Text: short, Find: short, Hover: name}, page.Cell{Text: s.category, Series: true},
+			cmp.Or(string(op), opname.Other), took(s.time), share, count(int64(s.launches)),
+			took(s.time/time.Duration(s.launches)), took(s.least), took(s.most))
 	}
 	return tab
 }
@@ -360,17 +362,17 @@ func passTable(passes []ReportPass, parts ...*reportPart) page.Section {
 		return page.Section{ID: "passes", Title: "Passes", Text: "No forward pass was found."}
 	}
 	tab := page.Table{Caption: "All passes", Folded: len(passes) > shownRows,
-		Columns: []page.Column{page.Number("Pass"), page.Number("Trace"), page.Choice("Stage"), page.Number("Start"),
+		Columns: []page.Column{page.Number("Pass"), page.Number("Trace"), page.Text("Stage"), page.Number("Start"),
 			page.Number("Step"), page.Number("Idle"), page.Number("Idle, % of step"), page.Number("Floor"),
 			page.Number("Requests"), page.Number("Tokens"), page.Number("Layers"), page.Number("Kernels"),
 			page.Number("Confidence"), page.Prose("Note"), page.Text("Perfetto")}}
 	for _, p := range passes {
 		part := parts[p.Trace]
 		link := perfettoCell(part.a.Trace(), p.Start, part.d.Passes[p.Index].End)
-		tab.Add(page.Row{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: p.Chosen},
-			number(float64(p.Trace), 0), {Text: string(p.Stage)}, took(time.Duration(p.Start)), took(p.Wall),
-			took(p.Idle), number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)),
-			count(p.Tokens), count(int64(p.Layers)), count(int64(p.Kernels)), number(p.Confidence, 2), {Text: passNote(p)}, link})
+		tab.Add(page.Cell{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: p.Chosen},
+			number(float64(p.Trace), 0), string(p.Stage), took(time.Duration(p.Start)), took(p.Wall), took(p.Idle),
+			number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)), count(p.Tokens),
+			count(int64(p.Layers)), count(int64(p.Kernels)), number(p.Confidence, 2), passNote(p), link)
 	}
 	return section("passes", "Passes", tab)
 }
@@ -378,25 +380,24 @@ func passTable(passes []ReportPass, parts ...*reportPart) page.Section {
 // tables are those of the analyses that found the findings.
 func (r *Report) tables() []page.Section {
 	idle := page.Table{Caption: "Idle GPU time in the steps by cause",
-		Columns: []page.Column{page.Choice("Kind"), page.Text("Cause"), page.Number("Per step"),
+		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("Per step"),
 			page.Number("% of step"), page.Code("Mostly in")}}
 	for _, i := range r.Idle {
-		idle.Add(page.Row{{Text: fmt.Sprint(i.Group)}, {Text: cmp.Or(i.Cause.String(), "short gaps")}, took(i.PerStep),
-			number(100*i.Share, 1), {Text: i.Name}})
+		idle.Add(i.Group, cmp.Or(i.Cause.String(), "short gaps"), took(i.PerStep), number(100*i.Share, 1), i.Name)
 	}
 	exposed := page.Table{Caption: "Time in which nothing of another category runs", FoldAfter: shownRows / 2,
-		Columns: []page.Column{page.Choice("Stage"), page.Text("Category"), page.Number("Exposed per step"),
+		Columns: []page.Column{page.Text("Stage"), page.Text("Category"), page.Number("Exposed per step"),
 			page.Number("% of step"), page.Number("Hidden per step")}}
 	for _, e := range r.Exposure {
-		exposed.Add(page.Row{{Text: fmt.Sprint(e.Stage)}, {Text: e.Category, Series: true}, took(e.PerStep),
-			number(100*e.Share, 1), took(e.Hidden)})
+		exposed.Add(e.Stage, page.Cell{Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1),
+			took(e.Hidden))
 	}
 	fusions := page.Table{Caption: "Known fused paths", FoldAfter: shownRows / 2,
-		Columns: []page.Column{page.Choice("Stage"), page.Text("Path"), page.Choice("State"),
+		Columns: []page.Column{page.Text("Stage"), page.Text("Path"), page.Text("State"),
 			page.Number("Per step"), page.Number("Gain"), page.Number("Times"), page.Prose("What to do")}}
 	for _, f := range r.Fusions {
-		fusions.Add(page.Row{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern}, {Text: string(f.State)},
-			took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}})
+		fusions.Add(f.Stage, f.Pattern, string(f.State), took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)),
+			f.Do)
 	}
 	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed),
 		section("fusions", "Fusions", fusions)}
@@ -415,7 +416,7 @@ func (r *Report) reproduce() page.Section {
 		{"layers", "passes and layers"}, {"light", "what each operator should take (with --config config.json)"},
 		{"host", "why the GPU is idle"}, {"triage", "kernels by source line, exposure, fusions"},
 		{"export", "each kernel as a row"}} {
-		tab.Add(page.Row{{Text: "strata " + c[0] + " " + file}, {Text: c[1]}})
+		tab.Add("strata "+c[0]+" "+file, c[1])
 	}
 	s.Tables = []page.Table{tab}
 	return s

@@ -18,7 +18,7 @@ var House = Floors{
 	{"."},
 	{"hostoverhead/replay"},
 	{"triage", "hostoverhead", "perfetto"},
-	{"layer/view", "layer/compare"},
+	{"layer/compare"},
 	{"layer/roofline"},
 	{"layer/fleet"},
 	{"layer"},

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -202,17 +201,6 @@ func TestReports(t *testing.T) {
 				t.Errorf("status = %q, want %q", status, want)
 			}
 			evaluate[bool](ctx, t, `(() => { const f = document.querySelector(".tablebox input[type=search]"); f.value = ""; return f.dispatchEvent(new Event("input")); })()`)
-			choose := fmt.Sprintf(`(() => { const s = document.querySelector("select[aria-controls=%s]"); s.value = s.options[1].value; s.dispatchEvent(new Event("input")); return [s.value, s.dataset.column]; })()`, id)
-			chosen := evaluate[[]string](ctx, t, choose)
-			n, err := strconv.Atoi(chosen[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := column(ctx, t, id, n); len(got) == 0 || len(got) >= rows ||
-				slices.ContainsFunc(got, func(s string) bool { return s != chosen[0] }) {
-				t.Errorf("choosing %s shows %q", chosen[0], got)
-			}
-
 			requests, problems := w.asked()
 			if !slices.Equal(requests, []string{address}) {
 				t.Errorf("the page asked for %q, want nothing but itself", requests)

@@ -1,5 +1,7 @@
 package page
 
+import "fmt"
+
 // Limits of what a page shows. They keep a page below some megabytes whatever the trace
 // holds; what is left out is counted in the page.
 const (
@@ -36,8 +38,7 @@ type Page struct {
 	// Served says that the server of the page answers its script at "details": see [Timeline.WriteData]. Other pages
 	// ask for nothing.
 	Served bool
-	// Inputs are paths of what was read: the page is made to be sent, and shows no folder of theirs that begins at
-	// the root.
+	// Inputs are paths of what was read; see [WithPaths].
 	Inputs []string
 }
 
@@ -155,8 +156,18 @@ type Table struct {
 // Row is a row of a table.
 type Row []Cell
 
-// Add appends a row.
-func (t *Table) Add(r Row) { t.Rows = append(t.Rows, r) }
+// Add appends a row. What is no [Cell] is shown as a text.
+func (t *Table) Add(cells ...any) {
+	row := make(Row, len(cells))
+	for i, c := range cells {
+		cell, ok := c.(Cell)
+		if !ok {
+			cell.Text = fmt.Sprint(c)
+		}
+		row[i] = cell
+	}
+	t.Rows = append(t.Rows, row)
+}
 
 // Column describes one column of a [Table].
 type Column struct {
@@ -165,14 +176,10 @@ type Column struct {
 	Numeric bool
 	Code    bool // set in a fixed-width font and broken after its punctuation
 	Prose   bool // sentences: wide enough to read
-	Filter  bool // adds a choice among the column's values
 }
 
 // Text is a column of texts.
 func Text(title string) Column { return Column{Title: title} }
-
-// Choice is a column of texts of which one can be chosen.
-func Choice(title string) Column { return Column{Title: title, Filter: true} }
 
 // Code is a column of names of code.
 func Code(title string) Column { return Column{Title: title, Code: true} }

@@ -48,7 +48,7 @@ func sample(text string) *page.Page {
 			Heats: []*page.Heat{{Label: text, Text: text, Rows: []string{text}, Columns: []string{text},
 				NS: [][]int64{{5}}, Ratio: [][]float64{{1}}}},
 			Tables: []page.Table{{Caption: text, Search: true,
-				Columns: []page.Column{{Title: text, Help: text, Code: true, Filter: true},
+				Columns: []page.Column{{Title: text, Help: text, Code: true},
 					{Title: text, Numeric: true}},
 				Rows: []page.Row{{{Text: text, Lines: []string{text}, Hover: text, Series: true}, {Text: text, Sort: 2}},
 					{{Text: "other", Find: text, Strong: true}, {Text: "1", Sort: 1, Bar: .5}},

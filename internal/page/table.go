@@ -15,19 +15,19 @@ import (
 )
 
 // text is how a text of a trace gets onto a page: cleaned, and cut to a line.
-func text(s string) string { return table.Cut(clean(s), maxText) }
+func (p *writer) text(s string) string { return table.Cut(p.clean(s), maxText) }
 
 // prose is a sentence or a few.
-func prose(s string) string { return table.Cut(clean(s), 4*maxText) }
+func (p *writer) prose(s string) string { return table.Cut(p.clean(s), 4*maxText) }
 
 // absolute finds paths from the root of a file system.
 var absolute = regexp.MustCompile(`(^|[^\w./:~-])((/[\w.+@~-]+){2,}|[A-Za-z]:([\\/][\w.+@~-]+){2,})`)
 
 // clean takes out what no text of a page has: control characters, and the folders of absolute paths, which name users
 // and machines.
-func clean(s string) string {
+func (p *writer) clean(s string) string {
 	s = table.Clean(s)
-	if !strings.ContainsAny(s, `/\`) {
+	if p.paths || !strings.ContainsAny(s, `/\`) {
 		return s
 	}
 	return absolute.ReplaceAllStringFunc(s, func(m string) string {
@@ -58,8 +58,8 @@ func withoutRoot(path string) string {
 }
 
 // rich is prose whose parts in backticks are code.
-func rich(s string) markup {
-	parts := strings.Split(prose(s), "`")
+func (p *writer) rich(s string) markup {
+	parts := strings.Split(p.prose(s), "`")
 	var b strings.Builder
 	for i, part := range parts {
 		part = html.EscapeString(part)
@@ -104,33 +104,6 @@ func anchor(id string) string {
 	}, id)
 }
 
-// maxChoices bounds a filter's list; a column with more values is searched rather than
-// chosen from.
-const maxChoices = 60
-
-// choices are the values of a column that can be chosen from, sorted; none where there is
-// nothing to choose.
-func choices(t *Table, column int, rows []Row) []string {
-	var out []string
-	for _, r := range rows {
-		if column >= len(r) {
-			continue
-		}
-		s := text(r[column].Text)
-		if s == "" || slices.Contains(out, s) {
-			continue
-		}
-		if out = append(out, s); len(out) > maxChoices {
-			return nil
-		}
-	}
-	if !t.Columns[column].Filter || len(out) < 2 {
-		return nil
-	}
-	slices.Sort(out)
-	return out
-}
-
 // Lengths of the parts into which code is broken, in characters: none so short that a
 // column gets ragged, none so long that it needs a wide column.
 const (
@@ -162,16 +135,18 @@ func breakable(s string) []string {
 func (p *writer) table(t *Table, id string) {
 	p.put(`<div class="tablebox">`)
 	if t.Folded {
-		p.put("<details><summary>%s (%d)</summary>", text(t.Caption), len(t.Rows)+t.Hidden)
+		p.put("<details><summary>%s (%d)</summary>", p.text(t.Caption), len(t.Rows)+t.Hidden)
 	}
 	rows, hidden := t.Rows, t.Hidden
 	if len(rows) > maxRows {
 		hidden += len(rows) - maxRows
 		rows = rows[:maxRows]
 	}
-	p.controls(t, id, rows)
-	p.put("\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table id=\"%s\">\n<caption>%s",
-		text(t.Caption), id, text(t.Caption))
+	if t.Search {
+		p.search(id)
+	}
+	p.put("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table id=\"%s\">\n<caption>%s",
+		p.text(t.Caption), id, p.text(t.Caption))
 	if hidden > 0 {
 		p.put(" (%d more rows are not shown)", hidden)
 	}
@@ -179,9 +154,9 @@ func (p *writer) table(t *Table, id string) {
 	for _, c := range t.Columns {
 		p.put(`<th scope="col"%s`, class(c.class()))
 		if c.Help != "" {
-			p.put(` title="%s"`, text(c.Help))
+			p.put(` title="%s"`, p.text(c.Help))
 		}
-		p.put("><button type=\"button\">%s</button></th>", text(c.Title))
+		p.put("><button type=\"button\">%s</button></th>", p.text(c.Title))
 	}
 	p.put("</tr></thead>\n<tbody>\n")
 	fold := t.FoldAfter > 0 && len(rows) > t.FoldAfter+foldedAt
@@ -210,38 +185,14 @@ func (c *Column) class() string {
 		return "code"
 	case c.Prose:
 		return "prose"
-	case c.Filter:
-		return "short"
 	}
 	return ""
 }
 
-func (p *writer) controls(t *Table, id string, rows []Row) {
-	lists := make([][]string, len(t.Columns))
-	any := t.Search
-	for i := range t.Columns {
-		lists[i] = choices(t, i, rows)
-		any = any || lists[i] != nil
-	}
-	if !any {
-		return
-	}
-	p.put("<div class=\"controls js\">\n")
-	if t.Search {
-		p.put(`<label>Search <input type="search" id="%s-search" aria-controls="%s" placeholder="words in any column"></label>`, id, id)
-	}
-	for i, list := range lists {
-		if list == nil {
-			continue
-		}
-		p.put(`<label>%s <select data-column="%d" aria-controls="%s"><option value="">all</option>`,
-			text(t.Columns[i].Title), i, id)
-		for _, o := range list {
-			p.put("<option>%s</option>", o)
-		}
-		p.put("</select></label>\n")
-	}
-	p.put("<output aria-live=\"polite\"></output>\n</div>")
+// search is a field that filters the rows of a table.
+func (p *writer) search(id string) {
+	p.put(`<div class="controls js"><label>Search <input type="search" id="%s-search" aria-controls="%s" placeholder="words in any column"></label>`, id, id)
+	p.put("<output aria-live=\"polite\"></output></div>\n")
 }
 
 func (p *writer) row(t *Table, r Row) {
@@ -259,7 +210,7 @@ func (p *writer) cell(col *Column, c *Cell) {
 	}
 	p.put("<td%s", class(classes))
 	if c.Hover != "" {
-		p.put(` title="%s"`, table.Cut(clean(c.Hover), maxName))
+		p.put(` title="%s"`, table.Cut(p.clean(c.Hover), maxName))
 	}
 	if col.Numeric {
 		p.put(` data-sort="%s"`, markup(number(c.Sort)))
@@ -289,9 +240,9 @@ func (p *writer) cell(col *Column, c *Cell) {
 	}
 	switch href := safeLink(c.Href); {
 	case c.Find != "":
-		p.put(`<button type="button" class="find" data-find="%s">%s</button>`, text(c.Find), text(c.Text))
+		p.put(`<button type="button" class="find" data-find="%s">%s</button>`, p.text(c.Find), p.text(c.Text))
 	case href != "" && len(lines) == 1:
-		p.put(`<a href="%s" target="_blank" rel="noopener noreferrer">%s</a>`, href, text(lines[0]))
+		p.put(`<a href="%s" target="_blank" rel="noopener noreferrer">%s</a>`, href, p.text(lines[0]))
 	case len(lines) == 1:
 		p.line(lines[0], col.Code)
 	default:
@@ -311,10 +262,10 @@ func (p *writer) cell(col *Column, c *Cell) {
 // line writes a text, of code with the places where it may be broken.
 func (p *writer) line(s string, code bool) {
 	if !code {
-		p.put("%s", rich(text(s)))
+		p.put("%s", p.rich(p.text(s)))
 		return
 	}
-	for i, part := range breakable(text(s)) {
+	for i, part := range breakable(p.text(s)) {
 		if i > 0 {
 			p.put("<wbr>")
 		}

@@ -156,7 +156,7 @@ func (t *Timeline) layers() varints {
 // gapNotes bounds the gaps whose lines are kept.
 const gapNotes = 64
 
-func (t *Timeline) gaps() (varints, [][]string) {
+func (t *Timeline) gaps(p *writer) (varints, [][]string) {
 	var order []int
 	for i := range t.Gaps {
 		if len(t.Gaps[i].Lines) > 0 {
@@ -170,7 +170,7 @@ func (t *Timeline) gaps() (varints, [][]string) {
 	for _, i := range order[:min(len(order), gapNotes)] {
 		var lines []string
 		for _, l := range t.Gaps[i].Lines {
-			lines = append(lines, text(l))
+			lines = append(lines, p.text(l))
 		}
 		notes = append(notes, lines)
 		note[i] = len(notes)
@@ -219,7 +219,7 @@ type timelineJSON struct {
 
 // WriteData writes the data of the timeline alone, as the script of a page asks for it.
 func (t *Timeline) WriteData(w io.Writer) error {
-	data, err := t.data()
+	data, err := t.data(&writer{paths: keepsPaths(w)})
 	if err != nil {
 		return fmt.Errorf("page: timeline: %w", err)
 	}
@@ -229,27 +229,27 @@ func (t *Timeline) WriteData(w io.Writer) error {
 
 // data is the timeline for the page's script. json.Marshal escapes what could end the
 // element around it.
-func (t *Timeline) data() ([]byte, error) {
-	gaps, notes := t.gaps()
-	j := timelineJSON{ID: anchor(t.ID), Label: text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels, Collectives: t.Collectives,
-		Operators: texts(t.Operators), Streams: texts(t.Streams), Sources: texts(t.Sources),
+func (t *Timeline) data(p *writer) ([]byte, error) {
+	gaps, notes := t.gaps(p)
+	j := timelineJSON{ID: anchor(t.ID), Label: p.text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels, Collectives: t.Collectives,
+		Operators: p.texts(t.Operators), Streams: p.texts(t.Streams), Sources: p.texts(t.Sources),
 		Bars: t.bars().String(), Layers: t.layers().String(), Gaps: gaps.String(), GapNotes: notes,
 		Palette: [][2]string{}, Names: [][2]string{}, Passes: [][6]any{}, Causes: [][3]any{}, Pins: [][3]int64{},
 		Levels: []levelJSON{}, Full: [][2]int64{}}
 	for _, c := range t.Palette {
-		j.Palette = append(j.Palette, [2]string{text(c.Name), c.Variable})
+		j.Palette = append(j.Palette, [2]string{p.text(c.Name), c.Variable})
 	}
 	for _, n := range t.Names {
-		j.Names = append(j.Names, [2]string{text(n.Short), table.Cut(clean(n.Whole), maxName)})
+		j.Names = append(j.Names, [2]string{p.text(n.Short), table.Cut(p.clean(n.Whole), maxName)})
 	}
-	for _, p := range t.Passes {
-		j.Passes = append(j.Passes, [6]any{p.Start, p.End, text(p.Label), p.Colour, safeLink(p.Href), p.Idle})
+	for _, x := range t.Passes {
+		j.Passes = append(j.Passes, [6]any{x.Start, x.End, p.text(x.Label), x.Colour, safeLink(x.Href), x.Idle})
 	}
 	for _, c := range t.Causes {
-		j.Causes = append(j.Causes, [3]any{c.Colour, text(c.Name), table.Clean(c.Means)})
+		j.Causes = append(j.Causes, [3]any{c.Colour, p.text(c.Name), table.Clean(c.Means)})
 	}
-	for _, p := range t.Pins {
-		j.Pins = append(j.Pins, [3]int64{int64(p.Card), p.Start, p.End})
+	for _, x := range t.Pins {
+		j.Pins = append(j.Pins, [3]int64{int64(x.Card), x.Start, x.End})
 	}
 	for _, l := range t.Levels {
 		j.Levels = append(j.Levels, levelJSON{len(l.Colour), base64.StdEncoding.EncodeToString(l.Colour),
@@ -259,10 +259,10 @@ func (t *Timeline) data() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-func texts(list []string) []string {
+func (p *writer) texts(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = text(s)
+		out[i] = p.text(s)
 	}
 	return out
 }
@@ -273,11 +273,11 @@ const stillBuckets = 480
 // timeline writes the data, and a still picture of the whole window for readers
 // without a script: idle time by cause above, work by category below.
 func (p *writer) timeline(t *Timeline) error {
-	data, err := t.data()
+	data, err := t.data(p)
 	if err != nil {
 		return fmt.Errorf("page: timeline: %w", err)
 	}
-	p.put("<div class=\"timeline\" id=\"%s\">\n<svg class=\"still\" viewBox=\"0 0 %d 40\" role=\"img\" preserveAspectRatio=\"none\" aria-label=\"%s\">", anchor(t.ID), stillBuckets, text(t.Label))
+	p.put("<div class=\"timeline\" id=\"%s\">\n<svg class=\"still\" viewBox=\"0 0 %d 40\" role=\"img\" preserveAspectRatio=\"none\" aria-label=\"%s\">", anchor(t.ID), stillBuckets, p.text(t.Label))
 	width := func(from, to int64) (string, string) {
 		scale := stillBuckets / float64(max(t.Span, 1))
 		return number(math.Round(float64(from)*scale*100) / 100), number(math.Max(float64(to-from)*scale, .1))

@@ -80,6 +80,19 @@ type writer struct {
 	bytes.Buffer
 	colours map[string]string
 	pinned  map[int]bool // cards whose place a timeline shows
+	paths   bool         // folders of absolute paths are kept
+}
+
+// withPaths is a writer of [WithPaths].
+type withPaths struct{ io.Writer }
+
+// WithPaths returns a writer for pages that keep the folders of absolute paths. Other pages are made to be sent, and
+// show no folder that begins at the root, as it names users and machines.
+func WithPaths(w io.Writer) io.Writer { return withPaths{w} }
+
+func keepsPaths(w io.Writer) bool {
+	_, ok := w.(withPaths)
+	return ok
 }
 
 // markup is text that is HTML already: made by this package, never by a caller.
@@ -105,7 +118,7 @@ func class(name string) markup {
 
 // Write writes the page as one HTML document.
 func (page *Page) Write(w io.Writer) error {
-	p := writer{colours: page.Colours, pinned: map[int]bool{}}
+	p := writer{colours: page.Colours, pinned: map[int]bool{}, paths: keepsPaths(w)}
 	for i := range page.Sections {
 		for _, t := range page.Sections[i].Timelines {
 			for _, pin := range t.Pins {
@@ -121,8 +134,12 @@ func (page *Page) Write(w io.Writer) error {
 	}
 	p.health(page)
 	p.put("</main>\n<script>%s</script>\n</body>\n</html>\n", markup(page.script()))
+	text := p.Bytes()
+	if !p.paths {
+		text = withoutFolders(text, page.Inputs)
+	}
 	m := mask.NewWriter(w)
-	if _, err := m.Write(withoutFolders(p.Bytes(), page.Inputs)); err != nil {
+	if _, err := m.Write(text); err != nil {
 		return err
 	}
 	return m.Flush()
@@ -132,7 +149,7 @@ func (page *Page) Write(w io.Writer) error {
 func withoutFolders(page []byte, paths []string) []byte {
 	var dirs []string
 	for _, path := range paths {
-		// a short one names nobody, and may stand in the timeline's data by chance
+		// a short one names nobody, and may be in the timeline's data by chance
 		if dir := filepath.Dir(path); filepath.IsAbs(path) && len(dir) > 5 {
 			dirs = append(dirs, dir+string(filepath.Separator))
 		}
@@ -165,25 +182,29 @@ func (p *writer) head(v *Page) {
 <a class="skip" href="#main">Skip to the findings</a>
 <header>
 <p class="top"><b>strata</b> %s<span>%s</span><button type="button" id="theme" class="js" aria-label="Light or dark">◐</button></p>
-`, markup(policy(v.script(), v.Served)), text(v.Program), text(v.Title), text(v.Program), markup(style), text(v.Program), text(v.Title))
-	p.put("<h1>%s</h1>\n", rich(cmp.Or(v.Verdict, v.Title)))
+`, markup(policy(v.script(), v.Served)), p.text(v.Program), p.text(v.Title), p.text(v.Program), markup(style), p.text(v.Program), p.text(v.Title))
+	p.put("<h1>%s</h1>\n", p.rich(cmp.Or(v.Verdict, v.Title)))
 	if len(v.Figures) > 0 {
 		p.put(`<p class="figures">`)
 		for i, f := range v.Figures {
 			if i > 0 {
 				p.put(" · ")
 			}
-			p.put("<b>%s</b> %s", text(f.Value), text(f.Name))
+			p.put("<b>%s</b> %s", p.text(f.Value), p.text(f.Name))
 		}
 		p.put("</p>\n")
 	}
 	p.put(`<p class="context">`)
-	for _, c := range v.Context {
-		p.put("%s · ", text(c))
+	context := v.Context
+	if p.paths {
+		context = append(slices.Clone(v.Inputs), context...)
+	}
+	for _, c := range context {
+		p.put("%s · ", p.text(c))
 	}
 	if v.Health.Status != "" {
 		state := strings.Join([]string{"recording " + v.Health.Status, v.Health.Coverage}, ", ")
-		p.put("<a href=\"#health\" class=\"%s\">%s</a>", badge(v.Health.Status), text(strings.TrimSuffix(state, ", ")))
+		p.put("<a href=\"#health\" class=\"%s\">%s</a>", badge(v.Health.Status), p.text(strings.TrimSuffix(state, ", ")))
 	}
 	p.put("</p>\n</header>\n<main id=\"main\">\n")
 }
@@ -207,10 +228,10 @@ func (p *writer) health(v *Page) {
 	if len(v.Health.Findings)+len(v.Notes) > 0 {
 		p.put(`<ul class="notes">`)
 		for _, f := range v.Health.Findings {
-			p.put(`<li><b>%s</b> %s</li>`, text(f.Code), rich(f.Message))
+			p.put(`<li><b>%s</b> %s</li>`, p.text(f.Code), p.rich(f.Message))
 		}
 		for _, n := range v.Notes[:min(len(v.Notes), maxNotes)] {
-			p.put("<li>%s</li>", rich(n))
+			p.put("<li>%s</li>", p.rich(n))
 		}
 		p.put("</ul>\n")
 		if n := len(v.Notes) - maxNotes; n > 0 {
@@ -227,9 +248,9 @@ func (p *writer) section(s *Section, i int) error {
 	}
 	p.put("<section id=\"%s\">", id)
 	if s.Title != "" {
-		p.put("<h2>%s", text(s.Title))
+		p.put("<h2>%s", p.text(s.Title))
 		if s.Text != "" {
-			p.put(" <small>%s</small>", rich(s.Text))
+			p.put(" <small>%s</small>", p.rich(s.Text))
 		}
 		p.put("</h2>")
 	}
@@ -290,7 +311,7 @@ func (p *writer) cards(cards []Card) {
 }
 
 func (p *writer) card(c *Card, n int, most float64) {
-	p.put("<article class=\"card\" id=\"finding-%d\"><h3><span class=\"pin\">%d</span>%s</h3>", n, n, prose(c.Title))
+	p.put("<article class=\"card\" id=\"finding-%d\"><h3><span class=\"pin\">%d</span>%s</h3>", n, n, p.prose(c.Title))
 	if c.Gain != "" {
 		share := 0.0
 		if most > 0 {
@@ -301,23 +322,23 @@ func (p *writer) card(c *Card, n int, most float64) {
 			kind = "wins"
 		}
 		p.put(`<svg class="gain %s" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="4"/><rect width="%s" height="4"/></svg><p class="size">%s</p>`,
-			kind, markup(number(share)), text(c.Gain))
+			kind, markup(number(share)), p.text(c.Gain))
 	}
 	if c.Evidence != "" {
-		p.put("<p>%s</p>", rich(c.Evidence))
+		p.put("<p>%s</p>", p.rich(c.Evidence))
 	}
 	if c.Where != "" {
-		p.put("<p class=\"where\">Where: %s</p>", rich(c.Where))
+		p.put("<p class=\"where\">Where: %s</p>", p.rich(c.Where))
 	}
 	if c.Doubt != "" {
-		p.put("<p class=\"doubt\">%s</p>", rich(c.Doubt))
+		p.put("<p class=\"doubt\">%s</p>", p.rich(c.Doubt))
 	}
-	p.put("<p><b>Fix:</b> %s</p><p class=\"act\">", rich(cmp.Or(c.Fix, "none known.")))
+	p.put("<p><b>Fix:</b> %s</p><p class=\"act\">", p.rich(cmp.Or(c.Fix, "none known.")))
 	if p.pinned[n] {
 		p.put("<button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", n)
 	}
 	if c.Next != "" {
-		p.put(" <code>%s</code>", text(c.Next))
+		p.put(" <code>%s</code>", p.text(c.Next))
 	}
 	p.put("</p></article>\n")
 }
@@ -331,9 +352,9 @@ func (p *writer) waterfall(f *Waterfall) {
 	if !(end > 0) {
 		return
 	}
-	p.put("<figure><figcaption>%s", text(f.Label))
+	p.put("<figure><figcaption>%s", p.text(f.Label))
 	if f.Total != "" {
-		p.put(" <b>%s</b>", text(f.Total))
+		p.put(" <b>%s</b>", p.text(f.Total))
 	}
 	p.put("</figcaption>\n<ol class=\"fall\">\n")
 	var used [numKinds]bool
@@ -342,7 +363,7 @@ func (p *writer) waterfall(f *Waterfall) {
 		used[s.Kind] = true
 		x, w := 100*max(s.From, 0)/end, max(100*(s.To-s.From)/end, .2)
 		p.put(`<li title="%s"><span>%s</span><svg aria-hidden="true"><rect class="%s" x="%s%%" width="%s%%" height="16"/></svg><b>%s</b></li>`,
-			text(s.Detail), text(s.Name), markup(kinds[s.Kind].class), markup(number(x)), markup(number(w)), text(s.Value))
+			p.text(s.Detail), p.text(s.Name), markup(kinds[s.Kind].class), markup(number(x)), markup(number(w)), p.text(s.Value))
 		p.put("\n")
 	}
 	p.put("</ol>\n<ul class=\"legend\">")
@@ -353,7 +374,7 @@ func (p *writer) waterfall(f *Waterfall) {
 	}
 	p.put("</ul>")
 	if f.Text != "" {
-		p.put("<p class=\"notes\">%s</p>", rich(f.Text))
+		p.put("<p class=\"notes\">%s</p>", p.rich(f.Text))
 	}
 	p.put("</figure>\n")
 }
@@ -383,8 +404,8 @@ func (p *writer) plots(list []Plot) {
 			}
 		}
 		p.put(`<figure class="plot"><figcaption>%s</figcaption><svg viewBox="0 0 %d 40" preserveAspectRatio="none" role="img" aria-label="%s"><path class="whole" d="%s"/><path class="win" d="%s"/></svg><p>%s</p></figure>`,
-			text(f.Title), len(f.Values), text(f.Title)+": "+text(f.Text), markup(paths[0].String()),
-			markup(paths[1].String()), rich(f.Text))
+			p.text(f.Title), len(f.Values), p.text(f.Title)+": "+p.text(f.Text), markup(paths[0].String()),
+			markup(paths[1].String()), p.rich(f.Text))
 		p.put("\n")
 	}
 	p.put("</div>\n")
@@ -421,11 +442,11 @@ func (p *writer) heat(h *Heat) {
 			fmt.Fprintf(&paths[i], "M%d %dh.94v.9h-.94z", c, r)
 		}
 	}
-	p.put("<figure class=\"heat\"><figcaption>%s</figcaption>\n<div class=\"heatbox\"><ul>", prose(h.Text))
+	p.put("<figure class=\"heat\"><figcaption>%s</figcaption>\n<div class=\"heatbox\"><ul>", p.prose(h.Text))
 	for _, r := range h.Rows {
-		p.put("<li><button type=\"button\" class=\"find\" data-find=\"%s\">%s</button></li>", text(r), text(r))
+		p.put("<li><button type=\"button\" class=\"find\" data-find=\"%s\">%s</button></li>", p.text(r), p.text(r))
 	}
-	p.put("</ul><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s. %s\" data-rows=\"%d\">", columns, len(h.Rows), text(h.Label), prose(h.Text), len(h.Rows))
+	p.put("</ul><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s. %s\" data-rows=\"%d\">", columns, len(h.Rows), p.text(h.Label), p.prose(h.Text), len(h.Rows))
 	for i := range paths {
 		if paths[i].Len() > 0 {
 			class := "h" + strconv.Itoa(i)
@@ -436,7 +457,7 @@ func (p *writer) heat(h *Heat) {
 		}
 	}
 	p.put("</svg></div><ol aria-hidden=\"true\"><li>layer %s</li><li>layer %s</li></ol>\n<ul class=\"legend\">",
-		text(h.Columns[0]), text(h.Columns[columns-1]))
+		p.text(h.Columns[0]), p.text(h.Columns[columns-1]))
 	for i, step := range heatSteps {
 		p.put("<li>%s%s</li>", dot("h"+strconv.Itoa(i)), step.name)
 	}
@@ -473,7 +494,7 @@ func (p *writer) heatRows(h *Heat, columns int) {
 		if v := h.Ratio[r][at]; v > 0 {
 			ratio = Cell{Text: table.Fixed(v, 2), Sort: v}
 		}
-		t.Add(Row{{Text: name}, {Text: strconv.Itoa(n), Sort: float64(n)}, ns(least), ns(most), {Text: h.Columns[at]}, ratio})
+		t.Add(name, Cell{Text: strconv.Itoa(n), Sort: float64(n)}, ns(least), ns(most), h.Columns[at], ratio)
 	}
 	p.table(&t, "heat-"+anchor(h.Label))
 }

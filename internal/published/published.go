@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/llmstrata/strata/internal/published/blocks"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -20,7 +20,7 @@ const AnchorOpens = "anchor-opens"
 const confidence = 0.5
 
 // Analyze is [layer.Analyze] by the rule of package blocks. Categories are those of the published tables for every
-// profile. Layers that are left over behind the last whole pass make a pass that is cut at its end; the published
+// profile. Layers that are left over after the last whole pass make a pass that is cut at its end; the published
 // tables leave it out, but can be asked for its layers.
 func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
 	if t.Len(event.LaneGPU) == 0 {

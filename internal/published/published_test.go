@@ -13,8 +13,8 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )

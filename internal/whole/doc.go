@@ -1,4 +1,4 @@
 // Package whole takes any trace the whole way, for tests: through every accessor,
-// every analysis and every writer of copies. Its fuzz targets stand here, beside no
+// every analysis and every writer of copies. Its fuzz targets are here, beside no
 // database: what a target's binary holds is compared after each input.
 package whole

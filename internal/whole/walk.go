@@ -15,8 +15,8 @@ import (
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -56,7 +56,7 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 	return seen
 }
 
-// walkLane walks the events of a lane, of which the first has the given id, and returns how many there are.
+// walkLane walks the events of a lane from the given id on, and returns how many there are.
 func walkLane(t testing.TB, tr *trace.Trace, lane event.Lane, id trace.EventID) int {
 	t.Helper()
 	first, last := tr.Window()
@@ -307,7 +307,7 @@ func checkDevice(t testing.TB, a *layer.Device) {
 				Refused(t, "detail", err)
 				continue
 			}
-			Render(t, "detail", d.WriteJSON)
+			Render(t, "detail", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
 			Render(t, "detail", d.WriteText)
 			if before != nil {
 				Render(t, "diff", view.DiffOf(before, d).WriteText)
@@ -386,7 +386,7 @@ func (c *copier) slice(t testing.TB, hide perfetto.Redaction, activities int) {
 }
 
 // again reads the copy. An activity that a damaged clock put years away may be in it
-// and be left out again, where what it stood with was not kept: that is counted.
+// and be left out again, where what it was with was not kept: that is counted.
 func (c *copier) again(t testing.TB, what string, activities int) {
 	t.Helper()
 	got, err := os.ReadFile(c.dst)

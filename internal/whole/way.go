@@ -94,7 +94,7 @@ func Small(mode gen.Mode, vendor gen.Vendor) []byte {
 	})
 }
 
-// Tiny is the least trace that has all parts: a seed of which many variants can
+// Tiny is the least trace that has all parts: a seed from which many variants can
 // be tried in a second.
 func Tiny(mode gen.Mode, vendor gen.Vendor) []byte {
 	passes := []gen.Pass{{Mode: mode, Decodes: 2, Context: 64}}

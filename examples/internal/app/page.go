@@ -12,19 +12,21 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/page"
 )
 
-// Page is where a program writes its page for browsers: the flags --html and --open, the same in all programs that
-// have them.
+// Page is where a program writes its page for browsers: the flags --html, --open and --full-paths, the same in all
+// programs that have them.
 type Page struct {
-	path string
-	open bool
+	path        string
+	open, paths bool
 }
 
-// Flags defines --html and --open.
+// Flags defines --html, --open and --full-paths.
 func (p *Page) Flags(fs *flag.FlagSet) {
 	OutputFile(fs, &p.path, "html", "`FILE`: also write a page that needs no network")
 	fs.BoolVar(&p.open, "open", false, "open the page in a browser")
+	fs.BoolVar(&p.paths, "full-paths", false, "keep folders of absolute paths in the page")
 }
 
 // OpenPage is a page that is opened and not kept.
@@ -32,6 +34,14 @@ func OpenPage() Page { return Page{open: true} }
 
 // Wanted reports whether a page is written.
 func (p *Page) Wanted() bool { return p.path != "" || p.open }
+
+// To returns the writer of the page's bytes into w.
+func (p *Page) To(w io.Writer) io.Writer {
+	if p.paths {
+		return page.WithPaths(w)
+	}
+	return w
+}
 
 // WriteHTML writes the page, all or nothing, and says where, where one is wanted.
 func (e *Env) WriteHTML(p *Page, write func(io.Writer) error) error {
@@ -46,7 +56,7 @@ func (e *Env) WriteHTML(p *Page, write func(io.Writer) error) error {
 		}
 		path = filepath.Join(dir, filepath.Base(e.TraceName())+".html")
 	}
-	if err := atomicfile.Write(path, fileMode, write); err != nil {
+	if err := atomicfile.Write(path, fileMode, func(w io.Writer) error { return write(p.To(w)) }); err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
 	abs, err := filepath.Abs(path)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/examples/internal/shape"
-	"github.com/llmstrata/strata/layer/view"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/trace"
 )
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Tables of a page: a click on a heading sorts, a field and choices filter, a button
+// Tables of a page: a click on a heading sorts, a field filters, a button
 // shows the rows below the fold. Checked by "tsc --checkJs".
 "use strict";
 
@@ -44,24 +44,23 @@
 
   for (const box of document.querySelectorAll(".tablebox")) {
     const search = /** @type {HTMLInputElement | null} */ (box.querySelector("input[type=search]"));
-    const lists = [...box.querySelectorAll("select")], status = box.querySelector("output"), table = box.querySelector("table");
-    if (!status || !table) continue;
+    const status = box.querySelector("output"), table = box.querySelector("table");
+    if (!search || !status || !table) continue;
     const apply = () => {
-      const words = search ? search.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
-      const chosen = lists.filter((l) => l.value !== "");
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0, all = 0;
       for (const body of table.tBodies) {
-        body.classList.toggle("open", words.length + chosen.length > 0 || body.classList.contains("open"));
+        body.classList.toggle("open", words.length > 0 || body.classList.contains("open"));
         for (const row of body.rows) {
           const text = (row.textContent || "").toLowerCase();
-          row.hidden = !words.every((w) => text.includes(w)) || !chosen.every((l) => (row.cells[Number(l.dataset.column)]?.textContent || "").trim() === l.value);
+          row.hidden = !words.every((w) => text.includes(w));
           all++;
           if (!row.hidden) shown++;
         }
       }
       status.textContent = shown + " of " + all + " rows";
     };
-    for (const field of search ? [search, ...lists] : lists) field.addEventListener("input", apply);
+    search.addEventListener("input", apply);
     apply();
   }
 

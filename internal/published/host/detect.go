@@ -143,7 +143,7 @@ func (d *detector) from(at int64) int {
 	})
 }
 
-// launchCall is the only API name that counts, as it stands in the file.
+// launchCall is the only API name that counts, as it is in the file.
 const launchCall = "cudaLaunchKernel"
 
 func (d *detector) collectLaunches() {

@@ -5,10 +5,10 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Bucket is the coarse kind of work that the overlap analysis tells apart.
+// Bucket is the coarse kind of work that the overlap analysis separates.
 type Bucket uint8
 
-// The buckets. Strong ones are told by the event's kind or an unmistakable
+// The buckets. Strong ones follow from the event's kind or an unmistakable
 // name, weak ones only by the classifier's category.
 const (
 	BucketOther Bucket = iota

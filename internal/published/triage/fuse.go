@@ -39,10 +39,10 @@ func patterns() []pattern {
 	return out
 }
 
-// Row is one kernel of a stage. Rows stand by time, the longest first.
+// Row is one kernel of a stage. Rows are sorted by time, the longest first.
 type Row struct {
 	Kernel   string
-	Texts    []string // source lines and CPU ops behind it
+	Texts    []string // its source lines and CPU ops
 	TimeUS   float64  // of all launches
 	Launches int
 }

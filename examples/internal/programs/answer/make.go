@@ -13,9 +13,9 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -227,7 +227,7 @@ func (m *maker) passes() {
 func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 	s := StagePasses{Stage: k.stage, Model: k.model, Trace: k.trace, Count: len(list), Steady: trace.None, Batch: -1,
 		Tokens:    -1,
-		SteadyWhy: "no pass of the stage stands for the others"}
+		SteadyWhy: "no pass of the stage is typical"}
 	var walls []time.Duration
 	var idle time.Duration
 	for _, p := range list {
@@ -535,7 +535,7 @@ func (m *maker) conclude() {
 	m.Conclusion, m.Why, m.Text = CannotTell, m.cannot(), m.r.Verdict
 	switch {
 	case m.Why != "":
-		m.Text = "Cannot be told: " + m.Why + "."
+		m.Text = "Undecided: " + m.Why + "."
 		return
 	case slices.ContainsFunc(m.Findings, costs):
 		m.Conclusion = Found

@@ -80,20 +80,20 @@ func program() app.Program {
 			fs.IntVar(&o.passA, "pass-a", -1, "`NUMBER`: forward pass of side A (default: the passes that match)")
 			fs.IntVar(&o.passB, "pass-b", -1, "`NUMBER`: forward pass of side B")
 			fs.StringVar(&o.normalize, "normalize", "none",
-				"none, or `tokens`: compare time per token where no passes have equal sizes")
+				"`none|tokens`: tokens compares time per token if no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE`: 3% or 'regression 3%' (step), work=3%, waiting=3%, host=3%, operator:attention=5%; repeatable; exit 3: failed, 4: undecided")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit with 0 if a gate is undecided")
-			fs.Var(&o.allow, "allow", "`DOUBT`: judge despite it: serving, clock, model, bimodal, work (strata explain DOUBT); repeatable")
+			fs.Var(&o.allow, "allow", "`DOUBT`: judge despite serving, clock, model, bimodal or work; repeatable")
 			o.page.Flags(fs)
 			app.OutputFile(fs, &o.save, "save", "`NAME`: save side B under this name, or in a file")
 			fs.StringVar(&o.baseline, "baseline", "", "`NAME`: compare with what --save wrote")
 			fs.StringVar(&o.baselines, "baselines", "",
-				"`DIR` of named baselines (default: $STRATA_BASELINES, or .strata)")
+				"`DIR`: folder of named baselines (default: $STRATA_BASELINES, or .strata)")
 			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline")
 			app.MayReplace(fs, "save", "baseline", "replace")
-			fs.StringVar(&o.noise, "noise", "", "`FILE`: noise between equal runs, from --save-noise, or in percent (default: 0.75; 2 on different GPUs)")
+			fs.StringVar(&o.noise, "noise", "", "`FILE|PERCENT`: noise between equal runs (default: 0.75; 2 across GPUs)")
 			app.OutputFile(fs, &o.saveNoise, "save-noise",
-				"learn from five or more runs of one program, given as --b, what equal runs differ by, and write it to `FILE`")
+				"`FILE`: write the noise between five or more equal runs, given as --b")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
@@ -174,7 +174,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	case err != nil:
 		return err
 	}
-	page := func(w io.Writer) error { return strata.WriteCompareHTML(ctx, w, r, drawnA, drawnB) }
+	page := func(w io.Writer) error { return strata.WriteCompareHTML(ctx, o.page.To(w), r, drawnA, drawnB) }
 	if err := env.WriteHTML(&o.page, page); err != nil {
 		return err
 	}

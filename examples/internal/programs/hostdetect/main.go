@@ -65,20 +65,20 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE`: share of step time that the host must cause for YES")
 			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle,
-				"GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
+				"`RATIO`: published M1: idle share that counts as host bound")
 			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead,
-				"launch overhead `RATIO` above which the published M2 is crossed, everywhere")
+				"`RATIO`: published M2: launch share that counts as host bound")
 			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization,
-				"GPU utilization `RATIO` below which the published M4 is crossed, in the whole window and in context steps")
+				"`RATIO`: published M4: least GPU utilization")
 			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the published metrics")
 			fs.BoolVar(&o.jsonOnly, "json-only", false,
-				"the same as --format json, as is an --output that ends in .json")
+				"the same as --format json")
 			o.devices = app.Choice(fs, "devices", "`HOW`: judge each GPU, or all merged (for --comparable)", "each", "merged")
 			fs.BoolVar(&o.comparable, "comparable", false,
-				"the published detector's figures exactly: API names as stored, devices merged, one window per phase")
+				"print the published detector's exact figures")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON")
 			fs.StringVar(&o.serverArgs, "server-args", "",
-				"the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
+				"`FILE`: server arguments as JSON (default: server_args.json beside the trace)")
 			o.recordings = app.Recordings(fs, app.Newest)
 			app.Strict(fs, &o.strict)
 			o.page.Flags(fs)
@@ -93,8 +93,12 @@ func (o options) settings() hostoverhead.Options {
 	aggregate, generation := hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration())
 	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
+	gaps := o.gaps
+	if o.page.Wanted() {
+		gaps = max(gaps, strata.PageGaps)
+	}
 	return hostoverhead.Options{HostShare: o.share, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3,
-		TopGaps: &o.gaps}
+		TopGaps: &gaps}
 }
 
 // publishedSchema names the published detector's document.
@@ -176,10 +180,13 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		return err
 	}
 	if err := env.WriteHTML(&o.page, func(w io.Writer) error {
-		return strata.WriteHostHTML(ctx, w, v, ranks,
-			env.TraceName())
+		return strata.WriteHostHTML(w, v, ranks, env.TraceName())
 	}); err != nil {
 		return err
+	}
+	for i := range v.Ranks { // the page draws more than is listed
+		r := &v.Ranks[i]
+		r.Top = r.Top[:min(len(r.Top), max(o.gaps, 0))]
 	}
 	if err := o.write(ctx, env, ranks, v); err != nil {
 		return err

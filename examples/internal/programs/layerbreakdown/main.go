@@ -8,8 +8,8 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -46,9 +46,9 @@ func program() app.Program {
 			fs.IntVar(&o.layer, "layer", 0, "`NUMBER`: layer to break down (default: the first)")
 			fs.IntVar(&o.compare, "compare-layer", 0, "`NUMBER`: layer of the same pass to compare with")
 			fs.StringVar(&o.mapping, "mapping-input", "",
-				"second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
+				"`FILE`: eager or graph-capture trace of the model: shapes and modules")
 			fs.BoolVar(&o.force, "force-mapping", false,
-				"use --mapping-input also where it seems to be of another model or GPU")
+				"use --mapping-input even if model or GPU seem to differ")
 			fs.BoolVar(&o.plan, "plan", false, "print the operators of the model in --config; read no trace")
 			o.given = func(name string) bool {
 				set := false

@@ -27,8 +27,32 @@ func TestHTMLHasTheSpeedOfLight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(string(page), "floor: products (weights)"); got != want {
+		if got := strings.Contains(string(page), "floor: GEMMs (weights)"); got != want {
 			t.Errorf("config given: %t; the report has a waterfall: %t", given, got)
+		}
+	}
+}
+
+// TestFullPaths: folders that name users and machines are on a page only where they are asked for.
+func TestFullPaths(t *testing.T) {
+	data, err := os.ReadFile(testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "decode.json.zst")
+	if err := os.WriteFile(trace, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	for _, flags := range [][]string{nil, {"--full-paths"}} {
+		apptest.MustRun(t, program(), append([]string{"--trace", trace, "--html", page}, flags...)...)
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "decode.json.zst") ||
+			strings.Contains(string(text), filepath.Dir(trace)) != (flags != nil) {
+			t.Errorf("%v: the page has the folder: %v", flags, flags == nil)
 		}
 	}
 }

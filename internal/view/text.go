@@ -129,9 +129,10 @@ func (t *Timeline) atLeast() string {
 // trace.
 func (t *Timeline) healthCounts() string {
 	h := &t.Health
-	s := fmt.Sprintf(" (%d GPU activities, %d without a launch call", h.Activities, h.Orphans)
+	s := fmt.Sprintf(" (%s, %s without a launch call", table.Counted(h.Activities, "GPU activity", "GPU activities"),
+		table.Count(int64(h.Orphans)))
 	if n := len(h.Losses); n > 0 {
-		s += fmt.Sprintf(", %d places lost", n)
+		s += ", " + table.Counted(n, "kind of loss", "kinds of loss")
 	}
 	return s + ")"
 }

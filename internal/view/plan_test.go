@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata/layer/view"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/profile"
 )
 

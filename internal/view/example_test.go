@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/trace"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -71,7 +71,7 @@ func TestTablesByOperatorNeedOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(tl.Operators) == 0 || (len(tl.Operators[0].Rows) == 0) != hide ||
-			strings.Contains(text.String(), "no table") != hide || strings.Contains(rows.String(), "Operator") == hide {
+			strings.Contains(text.String(), "table skipped") != hide || strings.Contains(rows.String(), "Operator") == hide {
 			t.Errorf("names hidden %v: tables %v", hide, tl.Operators)
 		}
 	}

@@ -3,7 +3,6 @@ package view
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -103,27 +102,6 @@ func marshalOrdered[T any](list []T, member func(T) (key string, value any)) ([]
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote; the order is the document's.
-func (s *CategorySums) UnmarshalJSON(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("layer: category summary: want an object")
-	}
-	*s = nil
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return err
-		}
-		c := CategorySum{Key: t.(string)} // an object's keys are strings
-		if err := d.Decode(&c); err != nil {
-			return err
-		}
-		*s = append(*s, c)
-	}
-	return nil
 }
 
 // KernelRow is one kernel of a Detail. Field names up to output_dims are fixed by the published scripts.

@@ -134,7 +134,7 @@ func (t *Timeline) operatorTable(p *printer) {
 	whole := &t.Operators[0]
 	p.f("\nGPU time by operator, forward pass #%d\n\n", t.FwdPass)
 	if len(whole.Rows) == 0 {
-		p.f("Operators are known for only %s of the time inside layers: no table. Give the model's config.json with --config if it is missing.\n", table.Pct(100*whole.KnownShare, 1))
+		p.f("Operators are known for only %s of the time in layers; table skipped (pass --config).\n", table.Pct(100*whole.KnownShare, 1))
 		return
 	}
 	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#")}
