@@ -32,7 +32,7 @@ type Ranks struct {
 	// Digests are files of digests that were named beside traces.
 	Digests []string
 
-	several bool // folders, whose names tell recordings apart
+	several bool // folders, whose names separate recordings
 	remove  []func()
 }
 

@@ -165,7 +165,7 @@ type ReportOperator struct {
 	Trace     int         `json:"trace"`      // index in Report.Traces
 	Pass      int         `json:"pass"`       // index of the pass
 	Stage     layer.Stage `json:"stage"`      // stage of the pass
-	LayerType string      `json:"layer_type"` // "outside layers" for what stands beside them
+	LayerType string      `json:"layer_type"` // "outside layers" for what is beside them
 	Operator  string      `json:"operator"`   // part of the model that the kernels compute
 	// Category is that of most of its time, Kernel the short name of its longest kernel.
 	Category string        `json:"category"`
@@ -283,7 +283,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 		return nil, fmt.Errorf("%s: %w", part.Path, err)
 	}
 	if n := len(a.Devices); n > 1 && o.Device == nil {
-		r.note("%s: GPU %d of %d, the one with most GPU time", part.Path, d.ID, n)
+		r.note("%s: analysed GPU %d of %d, the busiest", part.Path, d.ID, n)
 	}
 	for _, n := range d.Notes {
 		r.note("%s", n)
@@ -310,7 +310,7 @@ func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
 	return p
 }
 
-// rows are the passes of a part, the trace of which has number i.
+// rows are the passes of a part, whose trace has number i.
 func (p *reportPart) rows(i int) []ReportPass {
 	var out []ReportPass
 	for n := range p.d.Passes {

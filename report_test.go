@@ -59,7 +59,7 @@ func TestReportOfOnePassInAllForms(t *testing.T) {
 		want  []string
 	}{
 		"page": {func(b *strings.Builder) error { return r.WriteHTML(b) }, []string{
-			"What to do, largest first", "gate_up_proj", "down_proj", "floor: products (weights)",
+			"What to do, largest first", "gate_up_proj", "down_proj", "floor: GEMMs (weights)",
 			`class="timeline-data"`, `class="must"`, `class="win"`, `id="layers"`, `id="idle"`}},
 		"text": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{All: true, Width: 140}) },
 			[]string{"What matters", "gate_up_proj", "prefill"}},
@@ -253,7 +253,7 @@ func TestReportOfACapture(t *testing.T) {
 		writeFile(t, path, `{"traceEvents":[`+fmt.Sprintf(event, step, 0, 5)+","+fmt.Sprintf(event, step, 50, 55)+"]}")
 		r := reported(t, path, strata.ReportOptions{})
 		if !strings.Contains(r.Verdict, want) || !strings.Contains(r.HostText,
-			"low confidence: the window holds only 2 kernels") {
+			"low confidence: the window has only 2 kernels") {
 			t.Errorf("%s: %q, want %q in it; host %q", step, r.Verdict, want, r.HostText)
 		}
 	}
@@ -261,7 +261,7 @@ func TestReportOfACapture(t *testing.T) {
 
 // TestReportNamesTheGPU: of several GPUs the host line is about the one that loses most.
 func TestReportNamesTheGPU(t *testing.T) {
-	for gpus, want := range map[int]string{1: "", 2: "GPU 1 loses most to it: "} {
+	for gpus, want := range map[int]string{1: "", 2: "GPU 1 is affected most: "} {
 		path := filepath.Join(t.TempDir(), "gpus.json")
 		var b strings.Builder
 		for gpu := range gpus {
@@ -271,7 +271,7 @@ func TestReportNamesTheGPU(t *testing.T) {
 			}
 		}
 		writeFile(t, path, `{"traceEvents":[`+strings.TrimSuffix(b.String(), ",")+"]}")
-		if r := reported(t, path, strata.ReportOptions{}); strings.Contains(r.HostText, "loses most") != (want != "") ||
+		if r := reported(t, path, strata.ReportOptions{}); strings.Contains(r.HostText, "affected most") != (want != "") ||
 			!strings.HasPrefix(r.HostText, want) {
 			t.Errorf("%d GPUs: host %q, want %q in front", gpus, r.HostText, want)
 		}
@@ -441,7 +441,7 @@ func TestNoFindingAsksForAConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	number, pause := regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*(?: (?:ms|µs|ns|GiB|MiB))?`), regexp.MustCompile(`[.;:] `)
-	names := regexp.MustCompile(`(peak|part): .*(\(N%\)|N%(?:, …)?)\.( |$)`)
+	names := regexp.MustCompile(`(peak|part): .*(\(N%\)|N%(?:, N more)?)\.( |$)`)
 	between := regexp.MustCompile(`N(?:–| to −)N`)
 	word := regexp.MustCompile(`(?:^| )[A-Za-z]+\b`)
 	reports, evidence := 0, map[string]bool{}

@@ -327,7 +327,7 @@ func TestReportHTMLHasTheSpeedOfLight(t *testing.T) {
 		if err := r.WriteHTML(&page); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(page.String(), "floor: products (weights)"); got != known {
+		if got := strings.Contains(page.String(), "floor: GEMMs (weights)"); got != known {
 			t.Errorf("the model is known: %t; the page has a floor of weights: %t", known, got)
 		}
 	}

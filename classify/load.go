@@ -148,7 +148,7 @@ func (f *fileRule) check() error {
 func checkPattern(s string) error {
 	inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(s), "*"), "*")
 	if strings.Contains(inner, "*") {
-		return errors.New("has a '*' inside; it may stand only at the ends")
+		return errors.New("has a '*' inside; it is allowed only at the ends")
 	}
 	if wordmatch.Compile(s).Letters() == 0 {
 		return errors.New("has no letter or digit")

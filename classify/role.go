@@ -13,7 +13,7 @@ type Role uint8
 
 // The roles.
 const (
-	RoleOther           Role = iota // nothing that the name tells
+	RoleOther           Role = iota // not known from the name
 	RoleNorm                        // RMS, layer or group norm of the residual stream
 	RoleHeadNorm                    // norm of queries, keys or a compressed state, inside the mixer
 	RoleAttention                   // softmax attention
@@ -39,7 +39,7 @@ const (
 	RoleGather                      // all-gather or reduce-scatter: of logits, of sequence-parallel activations
 	RoleDispatch                    // sending tokens to the GPUs of their experts
 	RoleCombine                     // bringing the experts' outputs back
-	RoleConv                        // short causal convolution in front of a scan
+	RoleConv                        // short causal convolution before a scan
 	RoleScanInput                   // gates and norms of what a scan reads
 	RoleIndexer                     // scores of cached keys for sparse attention
 	RoleIndexerTopK                 // choice of the keys of sparse attention
@@ -51,7 +51,7 @@ const (
 	RolePrepare                     // inputs of a step: positions, slots, schedules of attention
 	RoleTransfer                    // copy between host and GPU
 	RoleRows                        // rows that indices choose: gathers and scatters
-	RoleTopK                        // choice of the largest values, of what the name does not tell
+	RoleTopK                        // choice of the largest of unknown values
 	// Single operations of PyTorch, from which operators may be composed.
 	RoleMultiply // product of elements
 	RolePower

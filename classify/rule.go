@@ -300,7 +300,7 @@ func (s *Ruleset) judge(n *Name) verdict {
 const (
 	sureUser    = 1    // a user said so
 	sureRule    = 0.97 // a rule of a generator or of PyTorch's loops, or words of one kind of work
-	sureGeneric = 0.85 // words that stand in names of other work, too: copy, reduce, topk, metadata
+	sureGeneric = 0.85 // words that are in names of other work, too: copy, reduce, topk, metadata
 	sureOneWord = 0.6  // a rule that rests on one word
 )
 

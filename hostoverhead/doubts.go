@@ -41,13 +41,13 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	list := certain([]Doubt{
 		// Recordings of little work. Whole graph replays are many kernels each.
 		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, DoubtFewKernels, finding.Low,
-			"the window holds only %s: this is hardly a running server", table.Counted(r.Kernels, "kernel", "kernels")),
+			"the window has only %s; a running server has more", table.Counted(r.Kernels, "kernel", "kernels")),
 		doubtIf(r.Captures, DoubtGraphCapture, finding.Low,
-			"the window captures graphs: this is a server's start, and shows no serving"),
+			"the window captures graphs: it shows a server's start-up, not serving"),
 		doubtIf(v.Basis == BasisWindow, DoubtNoSteps, finding.Medium,
 			"no steps were found: shares are of the window, which includes start-up and pauses"),
 		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, DoubtFewSteps, finding.Medium,
-			"the window holds only %s, which cannot be cross-checked: the next one may look different",
+			"the window has only %s; other steps may differ",
 			table.Counted(r.Steps, "step", "steps")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
 		doubtIf(!calls, DoubtNoLaunchCalls, finding.Medium,
@@ -64,11 +64,11 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 			map[bool]string{true: "1 graph launch has",
 				false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
 		doubtIf(r.DependsOn != "", DoubtOneRow, finding.Low,
-			"the answer depends on one row: %s; without it the answer or the time of a step is another one",
+			"the verdict depends on one row: %s; without it the verdict or the step time changes",
 			r.DependsOn),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
 		doubtIf(r.Alone > p.CommunicationShare, DoubtBusyWithCommunication, finding.Medium,
-			"during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(r.Alone)),
+			"only communication kernels run for %s of the busy time; waiting for other GPUs counts as busy", percent(r.Alone)),
 	})
 	for _, f := range w.layers.Health.Findings {
 		if f.Severity != trace.HealthOK && incomplete(f) {
@@ -103,7 +103,7 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 	}
 	host := v.Headroom.HostNS
 	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != No, DoubtHostWorkUnnamed, finding.Medium,
-		"%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded",
+		"%s of host time has no range, op or frame; it may include unrecorded waits",
 		percentOf(ns, host))
 }
 
@@ -117,7 +117,7 @@ func (a *account) tracing(v *Verdict, p *params) Doubt {
 		weight = finding.Low
 	}
 	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, DoubtPythonTracing, weight,
-		"Python frames were recorded, which slows host code: were it %s as fast without them, the host would cost %s of the %s",
+		"Python stacks slow host code; if it ran %s as fast without them, host overhead would be %s of the %s",
 		table.Times(p.TracingCost, 0), percent(rest), v.Basis)
 }
 

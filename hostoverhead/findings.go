@@ -32,8 +32,9 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
-			f.Evidence = fmt.Sprintf("Largest part: %s (%s).", table.Cut(table.Clean(n.Name), wideName),
-				percentOf(n.StepsNS, c.StepsNS))
+			if what := table.Cut(table.Clean(n.Name), wideName); what != c.Cause.Info().Title {
+				f.Evidence = fmt.Sprintf("Largest part: %s (%s).", what, percentOf(n.StepsNS, c.StepsNS))
+			}
 		}
 		r.locate(c, &f)
 		out = append(out, f)

@@ -49,7 +49,7 @@ func (v *Verdict) disagreement() string {
 	}
 	r := &v.Ranks[v.Deciding]
 	if Answer(p.Verdict) == No {
-		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not ask why it is idle: the host causes %s of the %s.",
+		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not separate causes; host overhead is %s of the %s.",
 			percent(float64(p.Metrics.GPUIdle)), percent(v.Headroom.Share), v.Basis)
 	}
 	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(float64(p.Metrics.GPUIdle)))}

@@ -185,7 +185,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	v.writeRanks(b)
 	v.writePublished(b)
 	if len(v.Doubts) > 0 {
-		fmt.Fprintf(b, "\nReasons to doubt it:\n")
+		fmt.Fprintf(b, "\nDoubts:\n")
 		for _, d := range v.Doubts {
 			fmt.Fprintf(b, "  [%s, %s] %s\n", d.Code, d.Weight, d.Message)
 		}
@@ -235,7 +235,7 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"),
 		table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	if c := r.Transfers; c != nil {
-		fmt.Fprintf(b, "Of the busy time, only copies and sets run for %s in the %s (%s), %s in the window.\n",
+		fmt.Fprintf(b, "Copies and memsets alone keep the GPU busy for %s of the %s (%s), %s of the window.\n",
 			nanos(c.StepsNS), v.Basis, percent(c.Share), nanos(c.NS))
 	}
 	for _, d := range r.Drains {
@@ -283,7 +283,7 @@ func (h *Headroom) cells() []string {
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
-	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", nanos(p.P50NS),
+	title := fmt.Sprintf("\nHost overhead per pass: median %s (%s of it), p90 %s (%s), max %s (%s)\n", nanos(p.P50NS),
 		percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
 		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share),

@@ -250,7 +250,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	if len(a.Passes) == 0 {
 		a.Notes = append(a.Notes, "no passes were found")
 	} else if a.NumLayers == 0 {
-		a.Notes = append(a.Notes, "no layers were found: the kernels of no pass repeat; give the number of layers or a config if the model has some")
+		a.Notes = append(a.Notes, "no layers found: no pass has repeating kernels (if the model has layers, pass --num-layers or --config)")
 	}
 }
 

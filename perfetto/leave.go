@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // CopyOptions say what a copy or slice holds beside its events. The zero value
@@ -137,7 +137,7 @@ func withoutEnvironment(raw []byte) ([]byte, bool) {
 func removals(keys []string, environments int, found []string) []string {
 	out := slices.Clone(keys)
 	if environments > 0 {
-		out = append(out, fmt.Sprintf("args of %d events (environments)", environments))
+		out = append(out, "args of "+table.Counted(environments, "event", "events")+" (environments)")
 	}
 	return append(out, found...)
 }

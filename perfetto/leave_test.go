@@ -103,7 +103,7 @@ func TestCopiesLeaveSecretsOut(t *testing.T) {
 				continue // made of what was loaded, which has no such values
 			}
 			for _, want := range []string{"host_name", "username", "metadata", "traceName", "args", "deviceProperties",
-				"args of 1 events (environments)", "1 × API key"} {
+				"args of 1 event (environments)", "1 × API key"} {
 				if !slices.Contains(removed, want) {
 					t.Errorf("%s: %s: %q is not named among what was left out: %q", what, name, want, removed)
 				}

@@ -291,7 +291,7 @@ func (s *search) cachedByName(tracePath string) *foundConfig {
 	if best == "" {
 		return nil
 	}
-	return s.cached(best, "", "where "+best+" stands in the trace's path")
+	return s.cached(best, "", best+" is in the trace's path")
 }
 
 // reduced keeps the letters and digits of a text, in lower case.

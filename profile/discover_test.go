@@ -129,7 +129,7 @@ func TestFindConfigByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found.Config.Name() != "Qwen/Qwen3-8B" || !strings.Contains(found.Source,
-		"Qwen/Qwen3-8B stands in the trace's path") {
+		"Qwen/Qwen3-8B is in the trace's path") {
 		t.Errorf("found %s: %s", found.Config.Name(), found.Source)
 	}
 	if _, err := f.Find(filepath.Join(root, "gpt2.json")); !errors.Is(err, profile.ErrNoConfig) {

@@ -12,7 +12,7 @@ type ArchSummary struct {
 	Model      string `json:"model"`                  // best name the config has
 	ModelType  string `json:"model_type,omitempty"`   // model_type
 	NumLayers  int    `json:"num_layers"`             // decoder layers
-	NumNextN   int    `json:"num_nextn,omitempty"`    // next-token-prediction layers behind them
+	NumNextN   int    `json:"num_nextn,omitempty"`    // next-token-prediction layers after them
 	HiddenSize int    `json:"hidden_size,omitempty"`  // width of the residual stream
 	NumHeads   int    `json:"num_heads,omitempty"`    // query heads
 	NumKVHeads int    `json:"num_kv_heads,omitempty"` // key/value heads
@@ -98,7 +98,7 @@ func (c *Config) Summary() ArchSummary {
 		if c.IsHash(i, c.NumLayers) {
 			s.HashLayers = append(s.HashLayers, i)
 		}
-		l.Hash = false // a routing detail; the types tell it
+		l.Hash = false // a routing detail; the types show it
 		s.Kinds = count(s.Kinds, l.String())
 	}
 	for _, t := range c.LayerTypes(c.NumLayers) {

@@ -125,12 +125,12 @@ func TestLossesInWords(t *testing.T) {
 		{Loss{Reason: "bad-event", Count: 3}, "3 × bad-event", HealthDegraded},
 		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{7}}, "3 × bad-event, first at byte 7", HealthDegraded},
 		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{0, 9}, Bytes: 1},
-			"3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
-		{Loss{Reason: "bad-compression", Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut",
+			"3 × bad-event, first at byte 0, 1 byte skipped", HealthDegraded},
+		{Loss{Reason: "bad-compression", Count: 1, Bytes: 5, Detail: "cut"}, "bad-compression: cut",
 			HealthDegraded},
-		{Loss{Reason: "repaired", Count: 1}, "1 × repaired", HealthOK},
-		{Loss{Reason: "no-duration", Count: 1}, "1 × " + "no-duration", HealthOK},
-		{Loss{Reason: "unmatched", Count: 1}, "1 × unmatched", HealthOK},
+		{Loss{Reason: "repaired", Count: 1}, "repaired", HealthOK},
+		{Loss{Reason: "no-duration", Count: 1}, "no-duration", HealthOK},
+		{Loss{Reason: "unmatched", Count: 1}, "unmatched", HealthOK},
 	} {
 		var got string
 		var sev HealthStatus

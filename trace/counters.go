@@ -86,7 +86,7 @@ func (t *Trace) Counters() []Counter {
 	return out
 }
 
-// quantities tells what a counter measures by words of its name, first match
+// quantities maps what a counter measures to words of its name, first match
 // first, and how many of the quantity's units one of the name's is.
 var quantities = []struct {
 	quantity Quantity

@@ -28,7 +28,7 @@ func TestNoEventsSaysWhy(t *testing.T) {
 		is       error
 		says     string
 	}{
-		{"cut.json", front[:50], io.ErrUnexpectedEOF, "cut off after 50 bytes, in front of its events"},
+		{"cut.json", front[:50], io.ErrUnexpectedEOF, "cut off after 50 bytes, before its events"},
 		{"metadata.json", `{"schemaVersion": 1, "deviceProperties": [{"id": 0}]], "with_stack": 1}`, trace.ErrDamaged,
 			"broken at byte 52"},
 		{"compression.json.gz", z.String()[:12] + "\xff\xff\xff\xff", trace.ErrDamaged,

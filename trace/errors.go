@@ -17,7 +17,7 @@ var (
 	ErrFormat = errors.New("not a profiler trace")
 
 	// ErrDamaged is returned when the input seems to be a trace and no event can
-	// be read, because what stands in front of them is damaged, and by a strict
+	// be read, because what is before them is damaged, and by a strict
 	// load for anything that breaks the format. The message says where. An input
 	// that was cut off is io.ErrUnexpectedEOF.
 	ErrDamaged = errors.New("damaged")

@@ -160,7 +160,7 @@ func (e Event) Shape() string {
 	return e.t.names[c.Shape.At(i)]
 }
 
-// inputSeparator stands between the parts of [Event.Inputs] in the table of names.
+// inputSeparator is between the parts of [Event.Inputs] in the table of names.
 const inputSeparator = string(rune(column.InputSeparator))
 
 // Inputs returns what is recorded of an op's inputs beside their sizes, which

@@ -146,7 +146,7 @@ func nameOf(formats []Format, base string) *Format {
 	return nil
 }
 
-// eventsWithin is how far holdsEvents looks. The longest metadata in front of
+// eventsWithin is how far holdsEvents looks. The longest metadata before
 // the events in our real traces is 50 KB.
 const eventsWithin = 1 << 20
 
@@ -184,7 +184,7 @@ func holdsEvents(path string) bool {
 // number of files. The other options apply to each file by itself, a
 // memory budget too. Where several files are loaded at a time each is
 // scanned by one goroutine, unless [Options.Concurrency] says otherwise: decompression
-// then uses all processors, which one file alone cannot. Progress is told
+// then uses all processors, which one file alone cannot. Progress is reported
 // for several files at once.
 //
 // When ctx ends, the remaining files give its error. Breaking off the iteration

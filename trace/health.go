@@ -374,8 +374,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.overlap > 0 {
 		add(CodeSameStream, HealthOK, int64(n.overlap), nil,
-			"GPU activities that begin before the previous one of their stream ends (programmatic dependent launch): %d; busy time counts each moment once",
-			n.overlap)
+			"%s on the same stream (programmatic dependent launch); busy time counts the overlap once",
+			counted(n.overlap, "kernel overlaps its predecessor", "kernels overlap their predecessor"))
 	}
 }
 
@@ -385,7 +385,7 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 		where = fmt.Sprintf(", first at byte %d", l.Offsets[0])
 	}
 	if l.Bytes > 0 && l.Reason != event.BadCompression { // whose detail says it
-		where += fmt.Sprintf(", %d bytes skipped", l.Bytes)
+		where += ", " + counted(l.Bytes, "byte", "bytes") + " skipped"
 	}
 	if l.Detail != "" {
 		where += ": " + l.Detail
@@ -395,5 +395,21 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 		l.Reason == event.Unread {
 		sev = HealthOK
 	}
-	add(CodeOfLoss(l.Reason), sev, l.Count, []Area{AffectsCompleteness}, "%d × %s%s", l.Count, l.Reason, where)
+	add(CodeOfLoss(l.Reason), sev, l.Count, []Area{AffectsCompleteness}, "%s%s", timesOf(l), where)
+}
+
+// timesOf is a loss with its number, where that is not 1.
+func timesOf(l Loss) string {
+	if l.Count == 1 {
+		return string(l.Reason)
+	}
+	return fmt.Sprintf("%d × %s", l.Count, l.Reason)
+}
+
+// counted is a number with the word for one or for many.
+func counted[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -132,7 +132,7 @@ func (t *Trace) examineDecisive(add addFinding) {
 	}
 }
 
-// shortened is a name as it stands in a sentence.
+// shortened is a name as it is in a sentence.
 func shortened(name string) string {
 	const most = 80
 	if r := []rune(name); len(r) > most {

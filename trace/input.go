@@ -39,7 +39,7 @@ type Input struct {
 
 func (in *Input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
 
-// headBytes is how many bytes are looked at to tell a trace from something else.
+// headBytes is how many bytes are looked at to recognise a trace.
 const headBytes = 4096
 
 // newInput decompresses r and reads its first bytes.
@@ -74,7 +74,7 @@ func newInput(r io.Reader, name string, size int64, l *Limits) (*Input, error) {
 }
 
 // maxExplain bounds what is decompressed of a file that no format matches, to
-// learn whether it is damaged: the checksum stands at the end.
+// learn whether it is damaged: the checksum is at the end.
 const maxExplain = 256 << 20
 
 // explain makes err, that no format matches, say where the cause is that the

@@ -139,7 +139,7 @@ func truth(v json.RawMessage) (value, ok bool) {
 // read like Kineto's is; for the rest it is said what the file is, and not that
 // its recorder was set up wrongly.
 
-// chromeSource tells which profiler wrote a file, by what only that one writes.
+// chromeSource says which profiler wrote a file, by what only that one writes.
 func (b *Builder) chromeSource(values []scan.Meta) Source {
 	for key := range b.thrID {
 		if strings.HasPrefix(key.label, "warp ") && strings.Contains(key.proc.label, " CTA") {
@@ -186,7 +186,7 @@ func (b *Builder) adopt(source Source) {
 // whyNoActivity says why a trace has no GPU work.
 func (t *Trace) whyNoActivity(truncated bool) string {
 	switch {
-	case truncated: // Kineto writes what ran on the GPU behind what ran on the CPU.
+	case truncated: // Kineto writes what ran on the GPU after what ran on the CPU.
 		return "the file is cut off, and they come last"
 	case t.meta.Source == SourceXLA:
 		return "an XLA profile of JAX or TensorFlow, whose GPU rows are not read: record the process with Nsight Systems, then nsys export --type sqlite"

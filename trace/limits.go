@@ -19,7 +19,7 @@ import (
 // does is no recording of anything.
 type Limits struct {
 	EventBytes int // one event; default 64 MiB
-	NameBytes  int // one name, the rest of which is cut off; default 64 KiB
+	NameBytes  int // one name; the rest is cut off; default 64 KiB
 	Depth      int // nesting of one value of an event; default 64, which is also the most (real values reach 3)
 	MetaBytes  int // all top-level values beside the events, and 64 for each; default 16 MiB
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Open loads the trace at path, of any of the formats in o: plain or compressed,
-// told apart by content, never by file name; a pipe is read once. Everything
+// recognised by content, never by file name; a pipe is read once. Everything
 // that could be read of a damaged file is kept, and [Trace.Health] says what was
 // lost; see [Options.Strict]. A file that is no trace is refused with [ErrFormat]
 // and what it seems to be.
@@ -72,7 +72,7 @@ func load(ctx context.Context, r io.Reader, path string, size int64, plain bool,
 	}
 }
 
-// named puts the path in front of an error, if there is one.
+// named puts the path before an error, if there is one.
 func named(path string, err error) error {
 	if path == "" {
 		return err
@@ -152,13 +152,13 @@ func empty(res *scan.Result, events bool) bool {
 func noEvents(res *scan.Result, damage *decompress.Damage) error {
 	switch {
 	case damage != nil:
-		return fmt.Errorf("trace: %w in front of its events: %w", ErrDamaged, damage)
+		return fmt.Errorf("trace: %w before its events: %w", ErrDamaged, damage)
 	case !res.IsTrace():
 		return fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
 	case res.Truncated:
-		return fmt.Errorf("trace: cut off after %d bytes, in front of its events: %w", res.Bytes, errTruncated)
+		return fmt.Errorf("trace: cut off after %d bytes, before its events: %w", res.Bytes, errTruncated)
 	case res.Losses.Total() > 0:
-		return fmt.Errorf("trace: %w: a trace's metadata, broken at byte %d, and no event behind it that can be read",
+		return fmt.Errorf("trace: %w: a trace's metadata, broken at byte %d, and no readable event after it",
 			ErrDamaged, res.Losses.First[0].Offset)
 	}
 	return fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
@@ -183,7 +183,7 @@ func scanError(err error, strict bool) (*decompress.Damage, error) {
 	return nil, limitError(err)
 }
 
-// reportDamage tells where compressed data is damaged and how much that costs.
+// reportDamage says where compressed data is damaged and how much that costs.
 func reportDamage(b *Builder, d *decompress.Damage) {
 	b.lose(event.BadCompression, d.Offset)
 	for _, x := range d.Later {

@@ -30,7 +30,7 @@ type Reader struct {
 	Options Options
 
 	// Meta is the metadata of the file, Losses what of it was lost or repaired, as
-	// far as it was read: files have metadata behind their events, too.
+	// far as it was read: files have metadata after their events, too.
 	Meta   Meta
 	Losses []Loss
 
@@ -75,11 +75,11 @@ type Record struct {
 }
 
 // Records reads the trace and iterates over its events; each is overwritten by the
-// next one. An error is the last pair, behind all whole events: input that
+// next one. An error is the last pair, after all whole events: input that
 // cannot be a trace is [ErrFormat]; damage is skipped and counted (see
 // [Reader.Losses]) unless [Options.Strict] is set; compressed data that ends early
 // or is corrupt is an error after the last event it holds, and so is a trace that
-// is cut off or damaged in front of its events. ctx is looked at now and then.
+// is cut off or damaged before its events. ctx is looked at now and then.
 func (r *Reader) Records(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		r.cfg = newConfig(&r.Options)

@@ -31,7 +31,7 @@ var (
 
 // Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files of one
 // folder belong together that differ by rank and stage alone, and by a time that each rank took for itself; where a
-// rank would be there twice, that time, or the data-parallel replica, tells recordings apart. Merged files and
+// rank would be there twice, that time, or the data-parallel replica, separates recordings. Merged files and
 // left-overs of killed servers count only where there is nothing else.
 func Recordings(root string, files []File) []Recording {
 	root = filepath.Clean(root)

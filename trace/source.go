@@ -12,7 +12,7 @@ const (
 	numWants
 )
 
-// recorders tells how each source records what is wanted: torch.profiler.profile's arguments, the switches of
+// recorders says how each source records what is wanted: torch.profiler.profile's arguments, the switches of
 // "nsys profile" and "rocprofv3 --help", and jax.profiler.ProfileOptions. Triton's own profiler has nothing but
 // kernels; torch.profiler records the same processes on GPUs of both vendors.
 var recorders = map[Source][numWants]string{

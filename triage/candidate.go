@@ -100,7 +100,7 @@ func (g *Gain) text() string {
 	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
 		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))
 	}
-	fmt.Fprintf(&b, "; %s fewer", table.Counted(g.Launches, "launch", "launches"))
+	fmt.Fprintf(&b, "; %s fewer %s", table.Count(int64(g.Launches)), table.Plural(g.Launches, "launch", "launches"))
 	return b.String()
 }
 

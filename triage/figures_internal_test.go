@@ -242,9 +242,9 @@ func TestPathsOfPlatforms(t *testing.T) {
 		}
 	}
 	for p, want := range map[[2]string]string{
-		{"--x", "on"}: "Enable with --x (on by default)", {"--x", ""}: "Enable with --x",
-		{"", "on"}: "On by default: update the server, or check its limits", {"", ""}: "No switch is known",
-		{"", "off"}: "No switch is known",
+		{"--x", "on"}: "Enable with --x (on by default).", {"--x", ""}: "Enable with --x.",
+		{"", "on"}: "On by default: update the server, or check its limits.", {"", ""}: "No switch is known.",
+		{"", "off"}: "No switch is known.",
 	} {
 		if got := howTo(&fusion.Pattern{Switch: p[0], Default: fusion.Default(p[1])}); got != want {
 			t.Errorf("%q: %s, want %s", p, got, want)
@@ -314,13 +314,13 @@ func TestStatesOfPaths(t *testing.T) {
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable,
 			"On by default", true},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable,
-			"Not known from the trace: 8 tokens a step at most", false},
+			"Unknown from the trace: 8 tokens a step at most", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks",
 			false},
-		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "it was slower", false},
-		{"vLLM", fusion.Pattern{}, 0, StateUnknown, "whether and how", false},
+		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "It was slower", false},
+		{"vLLM", fusion.Pattern{}, 0, StateUnknown, "No switch is known.", false},
 		{"vLLM", fusion.Pattern{Switch: "--x", Since: "v2", Limits: "fp8"}, 0, StateAvailable,
-			"Enable with --x. Added in v2. Requires fp8", false},
+			"Enable with --x. Requires fp8. Added in v2.", false},
 		{"vLLM", fusion.Pattern{Default: "on"}, 0, StateAvailable, "On by default", true},
 	} {
 		a := &analysis{pool: activity.NewPool(), report: &Report{TPSize: 2, Framework: c.server}}

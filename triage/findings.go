@@ -73,7 +73,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		if row.Kind != Split || row.Gain.StepHighNS <= 0 || !row.State.Asks() {
 			continue
 		}
-		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Not used: " + row.Pattern,
+		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Unused fused path: " + row.Pattern,
 			Size: size(finding.Recoverable, row.Gain.StepHighNS), Confidence: finding.Medium,
 			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"),
 				table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.text()),
@@ -111,7 +111,7 @@ var waitingWays = map[roofline.WaitingBy]struct {
 	how  string
 	sure finding.Band
 }{
-	roofline.WaitingByRanks: {"Told by when the other ranks arrive.", finding.High},
+	roofline.WaitingByRanks: {"Measured against the arrival of the other ranks.", finding.High},
 	roofline.WaitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.",
 		finding.Medium},
 }

@@ -25,7 +25,7 @@ func (a *analysis) splitRow(s *stageWork, h *path) FuseRow {
 	if info := states[out.State]; info.gains {
 		price, fits := h.PriceUpTo(h.pattern.Requires.Tokens(h.at))
 		if left := len(h.At) - len(fits); left > 0 {
-			out.Action += fmt.Sprintf("; %d of %d occurrences are in larger steps and not counted", left, len(h.At))
+			out.Action += fmt.Sprintf(" %d of %d occurrences are in larger steps and not counted.", left, len(h.At))
 		}
 		a.gains(s, &out, price, fits)
 	}

@@ -189,7 +189,7 @@ func TestKernelTableAtEveryWidth(t *testing.T) {
 			}
 			_, table, _ := strings.Cut(b.String(), "\nGPU time ")
 			_, table, _ = strings.Cut(table, "\n\n") // after the line about the stage
-			for strings.HasPrefix(table, "Outside of ") {
+			for strings.HasPrefix(table, "Outside steps") {
 				_, table, _ = strings.Cut(table, "\n\n")
 			}
 			table, _, _ = strings.Cut(table, "\n\n")

@@ -196,7 +196,7 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	}
 	m.para("%s.", b.String())
 	if s.Outside > 0 && s.Steps > 0 {
-		m.para("Outside of any step: %s, %s, the first is %s.", table.Counted(s.Outside, "launch", "launches"), nanos(s.OutsideNS),
+		m.para("Outside steps: %s, %s; the first is %s.", table.Counted(s.Outside, "launch", "launches"), nanos(s.OutsideNS),
 			m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
 	if s.PassStage == layer.StageCapture {
@@ -253,7 +253,7 @@ func (m *page) kernelTable(rows []KernelRow) *table.Table {
 		{table.Number("GPU time"), true, func(k *KernelRow) string { return nanos(k.GPUTimeNS) }},
 		{table.Number("Share"), true, func(k *KernelRow) string { return pct(k.SharePct) }},
 		{table.Number("Launches"), true, func(k *KernelRow) string { return table.Count(int64(k.Launches)) }},
-		{table.Number("Each"), !m.text,
+		{table.Number("Avg"), !m.text,
 			func(k *KernelRow) string { return nanos(k.GPUTimeNS / max(1, int64(k.Launches))) }},
 		{table.Path("Source line"), m.text && lines, (*KernelRow).sourceLine},
 		{table.Code("Model line"), !m.text && models, func(k *KernelRow) string { return modelLines(k.ModelLines, true) }},
@@ -393,11 +393,11 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
 	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"),
-		table.Number("of the steps"), table.Number("Hidden"), table.Number("Streams")}
+		table.Number("Of step time"), table.Number("Hidden"), table.Number("Streams")}
 	if exchanges {
-		cols = append(cols, table.Number("Waiting"), table.Number("Could hide at most"))
+		cols = append(cols, table.Number("Waiting"), table.Number("Hideable (at most)"))
 	}
-	t := table.New(append(cols, table.Number("Longest alone"), table.Number("at"), table.Code("Kernel"))...)
+	t := table.New(append(cols, table.Number("Longest exposed"), table.Number("At"), table.Code("Kernel"))...)
 	for _, r := range rows {
 		cells := []string{r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS),
 			fmt.Sprint(r.Streams)}
@@ -438,7 +438,7 @@ func (r *ExposureRow) waiting(wall int64) string {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
-		return "Waiting and transfer cannot be told apart: the ranks are not compared, and no pass repeats a collective in eight layers."
+		return "Waiting and transfer are not separated: ranks are not compared, and no pass repeats a collective in eight layers."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s",
 		nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
@@ -467,7 +467,7 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 	} else if len(s.Overlap) > 0 {
 		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"),
 			table.Number("Alone"),
-			table.Number("Gain at most"), table.Number("of the steps"), table.Path("Python scope"),
+			table.Number("Gain at most"), table.Number("Of step time"), table.Path("Python scope"),
 			table.Text("Recommendation"))
 		for _, o := range s.Overlap {
 			bound, share := table.None, table.None

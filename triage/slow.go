@@ -114,11 +114,11 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().Arch)
 			row.Do = "check alignment and type of the operands: the library found no newer kernel for them"
 		case slices.Contains(k.Facts.Ops, classify.RoleProductReduce):
-			row.Reason = "the sum of a product that is split along K is a kernel of its own"
-			row.Do = "tune the product for this shape (" + tuners[s.platform()] + "); a larger batch needs no split"
+			row.Reason = "split-K reduction runs as a separate kernel"
+			row.Do = "tune the GEMM for this shape (" + tuners[s.platform()] + "); a larger batch needs no split"
 			row.FloorNS = 0 // its op's work is the product's
 		case half > single && isSingle(k.Facts):
-			row.Reason = "single precision; most other products compute in 16 bits"
+			row.Reason = "single precision; most other GEMMs use 16 bits"
 			row.Do = "cast its weight and input to bf16 where the model allows it (routers and heads may need fp32)"
 		default:
 			continue

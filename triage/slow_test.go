@@ -22,7 +22,7 @@ import (
 func TestSlowProducts(t *testing.T) {
 	for name, want := range map[string]string{
 		"hf-bert-small-eager-h100":                    "alignment 2: N (30522) is no multiple of 8",
-		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace": "split along K",
+		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace": "split-K reduction",
 		"hf-vit-nsfw-eager-h100":                      "",
 	} {
 		r := analyze(t, "traces/torch/"+name+".json.gz", "", triage.Options{})
@@ -57,7 +57,7 @@ func TestSlowPaths(t *testing.T) {
 		{fast, 4096, ""}, {fast, 4104, ""}, {"nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT", 4097,
 			"N (4097): no multiple of 8"},
 		{"turing_h1688gemm_128x64_ldg8_nn", 4096, "a kernel for sm75 on sm90"},
-		{"void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>(x)", 4096, "split along K"},
+		{"void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>(x)", 4096, "split-K reduction"},
 		{"ampere_sgemm_128x128_tn", 4096, "single precision"},
 	} {
 		b := trace.NewBuilder(trace.Options{})
@@ -130,7 +130,7 @@ func TestFloorsAreThoseOfLight(t *testing.T) {
 		}
 		for _, row := range r.Stages[0].Slow {
 			s := floors[row.Kernel]
-			if row.FloorNS == 0 && (s.took == 0 || strings.Contains(row.Reason, "split along K")) {
+			if row.FloorNS == 0 && (s.took == 0 || strings.Contains(row.Reason, "split-K reduction")) {
 				continue
 			}
 			rows++

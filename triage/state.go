@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
@@ -59,12 +60,6 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 	outcome, of, texts := fusion.Worst(p.Requires.Judge(at))
 	why := strings.Join(texts, "; ")
 	how := howTo(p)
-	if p.Since != "" {
-		how += ". Added in " + p.Since
-	}
-	if p.Limits != "" {
-		how += ". Requires " + p.Limits
-	}
 	switch {
 	case p.Origin == fusion.Inflight:
 		return StateOpen, strings.Join(p.CandidatePaths, ", "), false
@@ -85,29 +80,38 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 			" it: " + how, false
 	}
 	if outcome == fusion.Unknown {
-		how += ". Not known from the trace: " + why
+		how += " Unknown from the trace: " + why + "."
 	}
 	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {
 	case p.Doubtful:
-		return StateAvailable, how + "; it was slower where it was measured", false
+		return StateAvailable, how + " It was slower where it was measured.", false
 	case p.Switch == "" && p.Default == fusion.DefaultUnknown:
-		return StateUnknown, "whether and how it is turned on is not known: " + how, false
+		return StateUnknown, how, false
 	}
 	return StateAvailable, how, sure
 }
 
-// howTo says how a path is turned on.
+// howTo says in sentences how a path is turned on, what it needs, and since when it exists.
 func howTo(p *fusion.Pattern) string {
+	how := "No switch is known."
 	switch {
 	case p.Switch != "" && p.Default == fusion.On:
-		return "Enable with " + p.Switch + " (on by default)"
+		how = "Enable with " + p.Switch + " (on by default)."
 	case p.Switch != "":
-		return "Enable with " + p.Switch
+		how = "Enable with " + p.Switch + "."
 	case p.Default == fusion.On:
-		return "On by default: update the server, or check its limits"
+		how = "On by default: update the server, or check its limits."
 	}
-	return "No switch is known"
+	if p.Limits != "" {
+		how += " Requires " + p.Limits + "."
+	}
+	if change, date, ok := strings.Cut(p.Since, " "); ok {
+		how += fmt.Sprintf(" Added in %s (%s).", change, date)
+	} else if change != "" {
+		how += " Added in " + change + "."
+	}
+	return how
 }
 
 // hiddenSize is that of the model's config, 0 where none is known or traces have several.

@@ -27,8 +27,9 @@ func summarise(r *Report) string {
 		}
 	}
 	var b strings.Builder
+	head := "GPU time is mostly"
 	if len(r.Stages) > 1 {
-		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", table.UpperFirst(stageTitle(top.PassStage)),
+		head = fmt.Sprintf("%s takes %s of GPU time, mostly", table.UpperFirst(stageTitle(top.PassStage)),
 			pct(100*top.GPUTimeUS/total))
 	}
 	var parts []string
@@ -38,19 +39,15 @@ func summarise(r *Report) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s)", c.Category, pct(c.SharePct)))
 	}
-	verb := "dominates"
-	if len(parts) > 1 {
-		verb = "dominate"
-	}
-	fmt.Fprintf(&b, "%s %s", table.Join(parts, "and"), verb)
+	fmt.Fprintf(&b, "%s %s", head, table.Join(parts, "and"))
 	if len(top.Kernels) > 0 {
 		k := top.Kernels[0]
-		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
+		fmt.Fprintf(&b, "; the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
 			pct(k.SharePct))
 	}
 	if top.IdlePct >= notableIdlePct {
 		fmt.Fprintf(&b, "; the GPU is idle %s of the time", pct(top.IdlePct))
 	}
 	b.WriteString(".")
-	return table.UpperFirst(b.String())
+	return b.String()
 }

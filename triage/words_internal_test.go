@@ -44,21 +44,21 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 		want   string
 	}{
 		{nil, "The trace holds no GPU activity, so nothing can be said about GPU time."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70)}, "A (70.0%) dominates."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 9)}, "A (9.0%) dominates."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 10)}, "A (70.0%) and b (10.0%) dominate."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 9.9)}, "A (70.0%) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70)}, "GPU time is mostly a (70.0%)."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 9)}, "GPU time is mostly a (9.0%)."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 10)}, "GPU time is mostly a (70.0%) and b (10.0%)."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 9.9)}, "GPU time is mostly a (70.0%)."},
 		{[]StageReport{stage(layer.StageUnknown, 1, 0, 40, 30, 20, 10)},
-			"A (40.0%), b (30.0%) and c (20.0%) dominate."},
+			"GPU time is mostly a (40.0%), b (30.0%) and c (20.0%)."},
 		{[]StageReport{stage(layer.StageUnknown, 1, 15, 70)},
-			"A (70.0%) dominates; the GPU is idle 15.0% of the time."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 14.9, 70)}, "A (70.0%) dominates."},
+			"GPU time is mostly a (70.0%); the GPU is idle 15.0% of the time."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 14.9, 70)}, "GPU time is mostly a (70.0%)."},
 		{[]StageReport{stage(layer.StagePrefill, 1, 0, 70), stage(layer.StageDecode, 3, 0, 60)},
-			"Decode takes 75.0% of GPU time; there a (60.0%) dominates."},
+			"Decode takes 75.0% of GPU time, mostly a (60.0%)."},
 		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)},
-			"Extend/prefill takes 50.0% of GPU time; there a (70.0%) dominates."},
-		{[]StageReport{labelled}, "A (70.0%) dominates, the largest kernel is short (42.0%)."},
-		{[]StageReport{unlabelled}, "A (70.0%) dominates, the largest kernel is " + strings.Repeat("k", 57) +
+			"Extend/prefill takes 50.0% of GPU time, mostly a (70.0%)."},
+		{[]StageReport{labelled}, "GPU time is mostly a (70.0%); the largest kernel is short (42.0%)."},
+		{[]StageReport{unlabelled}, "GPU time is mostly a (70.0%); the largest kernel is " + strings.Repeat("k", 57) +
 			"... (42.0%)."},
 	} {
 		if got := summarise(&Report{Stages: c.stages}); got != c.want {
@@ -106,10 +106,10 @@ func TestColumnsOfATable(t *testing.T) {
 		titles, cells string
 	}{
 		{true, true, "Kernel Operator GPU time Share Launches Source line", "k - 10 ns 0.0% 1 m.py:1 f (99%)"},
-		{false, true, "Kernel Category Operator GPU time Share Launches Each Model line Python location (site share) CPU op",
+		{false, true, "Kernel Category Operator GPU time Share Launches Avg Model line Python location (site share) CPU op",
 			"k gemm - 10 ns 0.0% 1 10 ns models/m.py:1 f in B/C (99%) unresolved -"},
 		{true, false, "Kernel Operator GPU time Share Launches", "k - 10 ns 0.0% 1"},
-		{false, false, "Kernel Category Operator GPU time Share Launches Each CPU op", "k gemm - 10 ns 0.0% 1 10 ns -"},
+		{false, false, "Kernel Category Operator GPU time Share Launches Avg CPU op", "k gemm - 10 ns 0.0% 1 10 ns -"},
 	} {
 		r := row
 		if !c.known {
@@ -146,7 +146,7 @@ func TestHeadOfAStage(t *testing.T) {
 		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
 		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
 		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"},
-			"Outside of any step: 1 launch, 0, the first is copy."},
+			"Outside steps: 1 launch, 0; the first is copy."},
 		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
 		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0%"},
 		{StageReport{Launches: 2, ReplaySources: []Location{{From: "x", SharePct: 75}, {From: "", SharePct: 25}}},

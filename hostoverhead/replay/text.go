@@ -27,7 +27,7 @@ const Schema = "strata.what-if/1"
 // WriteText writes a line for each edit.
 func (r *Report) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "What a step would take: %s, device %d\n\n", table.Clean(r.Trace), r.Device)
+	fmt.Fprintf(b, "Predicted step time: %s, device %d\n\n", table.Clean(r.Trace), r.Device)
 	if len(r.Gains) == 0 {
 		fmt.Fprintln(b, "No edit follows from the findings. Name one with `--edit`.")
 		return b.Flush()

@@ -47,7 +47,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	}
 	f, err := createBeside(path, mode)
 	if err != nil {
-		// The name that the user gave is the one to tell, not the temporary one's.
+		// The name that the user gave is reported, not the temporary one's.
 		if pathErr := new(fs.PathError); errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
@@ -140,7 +140,7 @@ func (f *File) Finish(err error) error {
 		err = os.Rename(f.temp, f.target)
 	}
 	if err != nil {
-		os.Remove(f.temp) // best effort: the first error is the one to tell
+		os.Remove(f.temp) // best effort: the first error is reported
 	}
 	return err
 }

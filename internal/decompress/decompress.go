@@ -204,7 +204,7 @@ const (
 	bzip2End   = "\x17\x72\x45\x38\x50\x90"
 )
 
-// isNearlyGzip reports a gzip header (RFC 1952, §2.3.1) of which one of the
+// isNearlyGzip reports a gzip header (RFC 1952, §2.3.1) in which one of the
 // first three bytes is damaged. Reserved flags must be 0, and the other fields
 // what compressors write.
 func isNearlyGzip(h []byte) bool {

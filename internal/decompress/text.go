@@ -13,7 +13,7 @@ import (
 
 const (
 	// probeText is how much text a later member must give to be entered, unless it
-	// ends before: compressed data that happens to hold a header's bytes is told by
+	// ends before: compressed data that happens to hold a header's bytes is recognised by
 	// then, since the codes of a block are checked, and a wrong one rarely holds
 	// for a thousand symbols.
 	probeText = 16 << 10
@@ -21,20 +21,20 @@ const (
 	probeInput = 64 << 10
 	// maxTries bounds how often what looks like a member is entered in vain, so
 	// that a file made of headers costs no more than one of data. By chance such
-	// bytes stand once in some hundred gigabytes.
+	// bytes occur once in some hundred gigabytes.
 	maxTries = 1000
 	// gzipHeader is the length of the header's fixed part.
 	gzipHeader = 10
 )
 
-// Break stands in the text where some of it is missing. Three quotes: whatever
+// Break is in the text where some of it is missing. Three quotes: whatever
 // comes before them in a JSON document, what they end is no JSON, so that what
-// stands on both sides of a break is never read as one event.
+// is on both sides of a break is never read as one event.
 const Break = `"""`
 
 // Text reads what a Reader gives. At damage it learns how much is lost.
 type Text struct {
-	// Resume goes on with the next member of a gzip stream, behind a [Break]. The
+	// Resume goes on with the next member of a gzip stream, after a [Break]. The
 	// damage is returned at the end.
 	Resume bool
 
@@ -84,7 +84,7 @@ func (t *Text) Read(p []byte) (int, error) {
 }
 
 // enter decodes the gzip stream that begins with front, goes on with what was not
-// read yet, and stands at an offset of the compressed data.
+// read yet, and is at an offset of the compressed data.
 func (d *Reader) enter(front []byte, offset int64) error {
 	d.front = bytes.NewReader(front)
 	z, err := inflate.NewReader(io.MultiReader(d.front, &d.src))
@@ -93,7 +93,7 @@ func (d *Reader) enter(front []byte, offset int64) error {
 	return err
 }
 
-// resume enters the first member behind the damage that can be decoded, and
+// resume enters the first member after the damage that can be decoded, and
 // reports whether there is one.
 func (d *Reader) resume(damage *Damage) bool {
 	if d.gzip == nil {
@@ -118,7 +118,7 @@ func (d *Reader) resume(damage *Damage) bool {
 		}
 		if skip = bytes.Index(w, gzipHead); skip > 0 {
 			continue
-		} else if skip < 0 { // its first bytes may stand at the end
+		} else if skip < 0 { // its first bytes may be at the end
 			skip = len(w) - len(gzipHead) + 1
 			continue
 		}
@@ -136,7 +136,7 @@ func (d *Reader) resume(damage *Damage) bool {
 	return false
 }
 
-// maxPadding bounds the zeros behind the last member, with which tapes and block
+// maxPadding bounds the zeros after the last member, with which tapes and block
 // devices fill their last block.
 const maxPadding = 256 << 10
 
@@ -194,7 +194,7 @@ func (d *Damage) Extent() string {
 		100*float64(lost)/float64(max(1, d.Total)))
 	switch {
 	case d.Total == 0:
-		return fmt.Sprintf("nothing behind compressed byte %d is read", last.At)
+		return fmt.Sprintf("nothing after compressed byte %d is read", last.At)
 	case lost == 0 && missing:
 		text = fmt.Sprintf("all %d compressed bytes are read", d.Total)
 	case lost == 0:

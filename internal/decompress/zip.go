@@ -15,16 +15,16 @@ import (
 // Parts of a zip file, by PKWARE's APPNOTE.TXT, §4.3.
 const (
 	zipHeader     = "PK\x03\x04" // of a member
-	zipDirectory  = "PK\x01\x02" // of the archive, behind all members
-	zipDescriptor = "PK\x07\x08" // checksum and sizes behind a member
+	zipDirectory  = "PK\x01\x02" // of the archive, after all members
+	zipDescriptor = "PK\x07\x08" // checksum and sizes after a member
 
 	zipHeaderLen = 30
 	zipEncrypted = 1 << 0 // flags
-	zipStreamed  = 1 << 3 // sizes stand behind the member
+	zipStreamed  = 1 << 3 // sizes are after the member
 )
 
-// zipReader reads the one file of a zip archive as a stream: its members stand
-// one behind the other, each behind a header, and folders have no content.
+// zipReader reads the one file of a zip archive as a stream: its members are
+// one after the other, each after a header, and folders have no content.
 type zipReader struct {
 	br       *bufio.Reader
 	data     io.Reader
@@ -97,7 +97,7 @@ func (z *zipReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end checks what stands behind the file: its checksum, and no further file.
+// end checks what is after the file: its checksum, and no further file.
 func (z *zipReader) end() error {
 	next, _ := z.br.Peek(24 + 4) // a descriptor, and what follows it
 	if z.streamed && len(next) >= 8 {

@@ -57,7 +57,7 @@ func (x *writer) event(i int, pids []int, e trace.Event) {
 	x.arrow(i, pid, tid, at, e)
 }
 
-// correlation is the number of the launch behind an event: its own ones are a process's, of which a trace may have
+// correlation is the number of the launch of an event: its own ones are a process's, and a trace may have
 // several. 0: none.
 func (x *writer) correlation(i int, e trace.Event) uint64 {
 	switch {

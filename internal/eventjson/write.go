@@ -18,7 +18,7 @@ import (
 // Part is one trace of a document.
 type Part struct {
 	Trace *trace.Trace
-	Name  string // stands in front of the names of its processes; may be empty
+	Name  string // is before the names of its processes; may be empty
 	// Shift is added to the trace's raw timestamps, in ns.
 	Shift  int64
 	Tracks []pftrace.Track // added above its other rows
@@ -75,7 +75,7 @@ type writer struct {
 	err     error
 }
 
-// number gives every device of every part a number of its own; their own ones where these tell them apart.
+// number gives every device of every part a number of its own; their own ones where these differ.
 func (x *writer) number() {
 	seen, own := map[trace.DeviceID]bool{}, true
 	for _, p := range x.parts {
@@ -98,7 +98,7 @@ func (x *writer) number() {
 	}
 }
 
-// head writes what stands in front of the events.
+// head writes what is before the events.
 func (x *writer) head() {
 	type gpu struct {
 		ID     int    `json:"id"`

@@ -60,7 +60,7 @@ func rankLabels(list []Framework) []string {
 // labels are the expressions of [Label] by word.
 var labels sync.Map
 
-// Label returns the number behind a word in the last part of a path: "TP-0",
+// Label returns the number after a word in the last part of a path: "TP-0",
 // "tp0" and "x_tp_0.json" have 0 for "tp". A letter or digit before the word
 // makes it part of another: "http1" has no "tp".
 func Label(file, word string) (int, bool) {

@@ -66,8 +66,8 @@ func (f *Framework) OwnsOp(name string) bool {
 	return slices.ContainsFunc(f.Ops, func(ns string) bool { return strings.HasPrefix(name, ns) })
 }
 
-// OwnsKernel reports whether a kernel's name stands in one of the framework's
-// namespaces. Servers borrow each other's kernels, so that this tells that some
+// OwnsKernel reports whether a kernel's name is in one of the framework's
+// namespaces. Servers borrow each other's kernels, so that this shows that some
 // server ran, not which.
 func (f *Framework) OwnsKernel(name string) bool {
 	return slices.ContainsFunc(f.Ops, func(ns string) bool {

@@ -67,7 +67,7 @@ func readVLLM(name string) (Step, bool) {
 	return st, true
 }
 
-// readSums reads what stands in the parentheses of one phase. A name that was cut
+// readSums reads what is in the parentheses of one phase. A name that was cut
 // off has no sums: the last digits may be missing.
 func readSums(text, closed string) Sums {
 	if closed == "" {

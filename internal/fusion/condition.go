@@ -10,7 +10,7 @@ import (
 )
 
 // Requirements are the conditions under which a path is taken, as far as a trace, a config and the server's arguments
-// can tell. The zero value asks for nothing.
+// can show. The zero value asks for nothing.
 type Requirements struct {
 	// Platforms are "cuda" and "rocm", Archs architectures ("sm90", "sm10*", "cdna3").
 	Platforms []string `json:"platforms,omitempty"`
@@ -228,7 +228,7 @@ func foldModel(name string) string {
 
 func mebibytes(mb float64) int64 { return int64(mb * (1 << 20)) }
 
-// here says what is the case, behind what is asked for.
+// here says what is the case, after what is asked for.
 func here(known bool, value string) string {
 	if !known {
 		return ""

@@ -10,7 +10,7 @@ import (
 // Inductor is the library of kernels that torch.compile wrote.
 const Inductor = "inductor"
 
-// ByFacts reports whether what a kernel's name tells says that it does a step.
+// ByFacts reports whether a kernel's name says that it does a step.
 func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 	if len(s.Roles)+len(s.Collectives) > 0 {
 		role := len(s.Roles) == 0 || slices.Contains(s.Roles, f.Role)

@@ -15,11 +15,11 @@ type Verdict string
 const (
 	Passed       Verdict = "passed"
 	Failed       Verdict = "failed"
-	Inconclusive Verdict = "inconclusive" // it cannot be told
+	Inconclusive Verdict = "inconclusive" // undecided
 	Skipped      Verdict = "skipped"      // it does not apply
 )
 
-// VerdictOf is the verdict that a comparison's word stands for. A word that is none cannot be told.
+// VerdictOf is the verdict that a comparison's word stands for. Another word is undecided.
 func VerdictOf(word string) Verdict {
 	switch word {
 	case "pass":
@@ -38,7 +38,7 @@ const (
 
 // Check is one condition and what it said.
 type Check struct {
-	// Name tells the check from others of its suite, and stays the same from run to run: "attention=5%".
+	// Name separates the check from others of its suite, and stays the same from run to run: "attention=5%".
 	Name    string
 	Verdict Verdict
 	// Value is what was found and Limit what was allowed, both in Unit. Nil where there is none.
@@ -62,7 +62,7 @@ type Suite struct {
 	Version string // of the program; may be empty
 	Name    string // what was checked: a trace, a pair of traces
 	Checks  []Check
-	// AllowInconclusive lets checks pass that cannot be told.
+	// AllowInconclusive lets undecided checks pass.
 	AllowInconclusive bool
 }
 
@@ -101,7 +101,7 @@ func (s *Suite) Write(w io.Writer, format Format) error {
 	return fmt.Errorf("%w %q: want one of %s", ErrFormat, format, strings.Trim(fmt.Sprint(Formats()), "[]"))
 }
 
-// Outcome is what all checks say together: one failure fails, else one that cannot be told leaves it inconclusive
+// Outcome is what all checks say together: one failure fails, else an undecided one leaves it inconclusive
 // (unless that is allowed). Without checks that apply nothing failed.
 func (s *Suite) Outcome() Verdict {
 	out := Passed
@@ -119,7 +119,7 @@ func (s *Suite) Outcome() Verdict {
 }
 
 // Err is nil where the outcome is [Passed], else an error that says with which code a program exits: 3 for a failure,
-// 4 where it cannot be told. Its text names the checks.
+// 4 if it is undecided. Its text names the checks.
 func (s *Suite) Err() error {
 	outcome := s.Outcome()
 	if outcome == Passed {

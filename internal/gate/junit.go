@@ -42,7 +42,7 @@ type junitReason struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes one test suite. A check that cannot be told is an error, which build servers count as a failure,
+// writeJUnit writes one test suite. An undecided check is an error, which build servers count as a failure,
 // or skipped where that is allowed.
 func (s *Suite) writeJUnit(w io.Writer) error {
 	suite := junitSuite{Name: clean("strata " + s.Program), Tests: len(s.Checks)}

@@ -72,7 +72,7 @@ type (
 	}
 )
 
-// writeSARIF writes a rule for each check and a result for each that failed or cannot be told. What passed is a rule
+// writeSARIF writes a rule for each check and a result for each that failed or is undecided. What passed is a rule
 // without results: viewers show each result as a problem, whatever its kind. Each result has a location, as some
 // readers refuse those without.
 func (s *Suite) writeSARIF(w io.Writer) error {

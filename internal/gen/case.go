@@ -35,7 +35,7 @@ type Case struct {
 type step struct {
 	name, category string
 	dur            int64 // ns in a decode step
-	gap            int64 // ns of idle stream in front of it, 0 for the usual
+	gap            int64 // ns of idle stream before it, 0 for the usual
 	ffn            bool  // belongs to the second half of its layer
 	fill           bool  // clears memory
 	grid           int   // 0 for the usual

@@ -10,7 +10,7 @@ const (
 )
 
 // Llama70B is what one of four H100 records of Llama-3.1-70B on vLLM while it decodes one token for one request
-// behind 1050 others, five times, each a replay of one graph. Rank 0 has the times of a run that was reckoned through
+// after 1050 others, five times, each a replay of one graph. Rank 0 has the times of a run that was reckoned through
 // by hand: 17.774 ms a step, 1.1 ms between steps, products at 58 to 87% of the memory's bandwidth. On other ranks
 // the product before a collective takes longer or shorter, so that ranks reach it at different times; all of them end
 // it together. Nothing is left to chance.
@@ -42,7 +42,7 @@ func Llama70B(rank int) Case {
 }
 
 const (
-	// gap70B is the idle time in front of each kernel of a pass.
+	// gap70B is the idle time before each kernel of a pass.
 	gap70B = 868
 	// small70B is what each of the eight small kernels of a layer takes: no kernel of this GPU is much shorter.
 	small70B  = 2033

@@ -3,7 +3,7 @@ package gen
 // ScrambledReplay is a decode by one graph whose records the profiler mixed up, as
 // a real MI300X trace has it: within the launch some records of the second layer
 // carry the times of kernels that run much later, and all between carry the times
-// of kernels further in front. It is no member of [Cases], whose times can be
+// of kernels earlier. It is no member of [Cases], whose times can be
 // trusted.
 func ScrambledReplay() Case {
 	return Case{
@@ -22,7 +22,7 @@ func ScrambledReplay() Case {
 }
 
 // scramble gives kernels of the second layer of each launch the times of one kernel
-// of every second layer behind it.
+// of every second layer after it.
 func (b *block) scramble() {
 	const front, period, moved = 12, 20, 8
 	launches := map[uint64][]int{}

@@ -76,7 +76,7 @@ func Uniform(n int, l Layer) []Layer {
 	return out
 }
 
-// LeadingDense returns n layers of which the first k are dense and the others
+// LeadingDense returns n layers whose first k are dense and the others
 // have experts.
 func LeadingDense(n, k int) []Layer {
 	out := Uniform(n, Layer{FFN: MoE})
@@ -96,7 +96,7 @@ func Alternating(n int, ffn FFN) []Layer {
 	return out
 }
 
-// Hybrid returns n layers of which every period-th, counted from 1, has
+// Hybrid returns n layers whose every period-th, counted from 1, has
 // attention and the others a state-space mixer.
 func Hybrid(n, period int, ffn FFN) []Layer {
 	out := Uniform(n, Layer{Mixer: Mamba, FFN: ffn})
@@ -228,7 +228,7 @@ type Config struct {
 	// Fault makes each pass slower.
 	Fault Fault
 	gpus  int // GPUs that the file declares where these are more than TP
-	// Truth, when set, is told about every GPU activity in the order of the
+	// Truth, when set, gets every GPU activity in the order of the
 	// file.
 	Truth func(Truth)
 }
@@ -255,7 +255,7 @@ type Truth struct {
 	// Category is the triage category; where a careful reader would accept
 	// several, they are joined by "|", the best one first.
 	Category string
-	// Graph tells a kernel of a graph replay.
+	// Graph marks a kernel of a graph replay.
 	Graph bool
 	// Grid is the number of blocks of a kernel, all along one axis; 0 where the
 	// file gives none.

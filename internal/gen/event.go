@@ -41,7 +41,7 @@ type event struct {
 }
 
 // block is what the simulator produced for one pass, or for all of them: the
-// events by where they stand in the file.
+// events by where they are in the file.
 type block struct {
 	cpu    []event // annotations and ops, by start
 	frames []event // by start

@@ -66,7 +66,7 @@ func (s *sim) frameTo(name string) {
 	s.openFrame(name, -1, true, func() { s.cpu = max(s.cpu, s.faultEnd()) })
 }
 
-// inject lets the fault of the run happen in front of the middle layer.
+// inject lets the fault of the run happen before the middle layer.
 func (s *sim) inject() {
 	if s.collecting || s.layer != len(s.cfg.Arch.Layers)/2 {
 		return

@@ -3,7 +3,7 @@ package gen
 import "io"
 
 // Write writes the trace that cfg describes to w, as uncompressed JSON, and
-// tells cfg.Truth about its activities. Memory does not grow with the size of
+// passes its activities to cfg.Truth. Memory does not grow with the size of
 // the trace unless cfg.OneBlock asks for Kineto's order. Errors of w are
 // returned as they are.
 func Write(w io.Writer, cfg Config) error {
@@ -57,7 +57,7 @@ type marks struct{ cpu, frames, gpu, notes int }
 // mark returns where the block ends now.
 func mark(b *block) marks { return marks{len(b.cpu), len(b.frames), len(b.gpu), len(b.notes)} }
 
-// cut ends the window after a share of the activities behind from: later ones,
+// cut ends the window after a share of the activities after from: later ones,
 // what came after the call of the first of them, and the projected annotations
 // of the pass are gone.
 func (b *block) cut(from marks, share float64) {
@@ -86,7 +86,7 @@ func (b *block) cut(from marks, share float64) {
 	if end == 0 {
 		return
 	}
-	// Calls at or behind the cut go too, unless something they launched stays.
+	// Calls at or after the cut go too, unless something they launched stays.
 	explained := map[uint64]bool{}
 	for _, e := range kept[from.gpu:] {
 		if e.class != classRuntime {
@@ -115,7 +115,7 @@ func callStart(list []event, correlation uint64) int64 {
 	return 0
 }
 
-// before drops the events behind from that start at end or later, and ends the
+// before drops the events after from that start at end or later, and ends the
 // others there.
 func before(list []event, from int, end int64) []event {
 	kept := list[:from]

@@ -24,7 +24,7 @@ type queued struct {
 	operator string
 	grid     int
 	bytes    int64
-	gap      int64 // idle time of the stream in front of it, 0 for the usual
+	gap      int64 // idle time of the stream before it, 0 for the usual
 }
 
 // sim is the state of a simulated process and its GPU.

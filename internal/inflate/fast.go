@@ -4,16 +4,16 @@ import "encoding/binary"
 
 const (
 	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer,
-	// each of which looks at eight and moves on by seven at most. Two more stand in front of all rounds.
+	// each of which looks at eight and moves on by seven at most. Two more are before all rounds.
 	fastInput = 16
-	// fastOutput is the same for output: two literals and the longest copy, which may write up to wide bytes behind
+	// fastOutput is the same for output: two literals and the longest copy, which may write up to wide bytes after
 	// its end.
 	fastOutput = 2 + longest + wide
 	// wide is how much every copy moves at least, as it costs less than to ask.
 	wide = 64
 )
 
-// fast decodes symbols while neither end is near. A round begins with 56 bits, of which literals use up 15 at most, a
+// fast decodes symbols while neither end is near. A round begins with 56 bits; literals use up 15 of them at most, a
 // length and a distance 48, and with the entry of the next symbol. One function: the bits, the tables and both
 // positions stay in registers.
 func (r *Reader) fast(out []byte, w int) int {
@@ -44,12 +44,12 @@ func (r *Reader) fast(out []byte, w int) int {
 			if r.next = atBlock; e&longer != 0 {
 				r.err = ErrCorrupt
 			}
-			out[w] = byte(e >> 16) // the literal in front, if there is one
+			out[w] = byte(e >> 16) // the literal before it, if there is one
 			w += e.count() - 1
 			n -= uint(e)
 			break
 		}
-		out[w] = byte(e >> 16) // if there is a literal in front; else it is written over
+		out[w] = byte(e >> 16) // if there is a literal before it; else it is written over
 		w += e.count() - 1
 		length := e.length() + int(bits&(1<<e.used()-1)>>e.code())
 		bits >>= e.used()

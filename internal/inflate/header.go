@@ -106,7 +106,7 @@ var fixed = sync.OnceValue(func() *codes {
 	return c
 })
 
-// lengthOrder is the order in which the lengths of the code of lengths stand.
+// lengthOrder is the order of the lengths of the code of lengths.
 var lengthOrder = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 // lengthSymbols are the symbols of the code of lengths: the numbers from 0 on.

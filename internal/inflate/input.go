@@ -8,14 +8,14 @@ import (
 // inputSize is how much compressed data is read at once. Larger did not measure faster: it is read once, in order.
 const inputSize = 128 << 10
 
-// input is the compressed stream as bits. The eight bytes behind buf[:end] are zero, so that a load of 64 bits may
+// input is the compressed stream as bits. The eight bytes after buf[:end] are zero, so that a load of 64 bits may
 // look beyond the end.
 type input struct {
 	r    io.Reader
 	buf  []byte
 	bit  int // the first bit of buf that was not used yet
 	end  int
-	read int64 // bytes of r, all that ever stood in front of buf[end]
+	read int64 // bytes of r, all that ever was before buf[end]
 	err  error // of r, io.EOF included; what buf holds comes before it
 }
 
@@ -48,7 +48,7 @@ func (in *input) want(n int) bool {
 	return in.left() >= n
 }
 
-// peek returns the next 57 bits or more, zeros behind the end.
+// peek returns the next 57 bits or more, zeros after the end.
 func (in *input) peek() uint64 {
 	return binary.LittleEndian.Uint64(in.buf[in.bit>>3:]) >> (in.bit & 7)
 }

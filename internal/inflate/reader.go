@@ -34,7 +34,7 @@ const (
 	atTrailer
 )
 
-// Reader decompresses the members of a gzip stream, one behind the other. It is for one goroutine. Everything that
+// Reader decompresses the members of a gzip stream, one after the other. It is for one goroutine. Everything that
 // could be decoded is returned before an error.
 type Reader struct {
 	in   input

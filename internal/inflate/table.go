@@ -6,7 +6,7 @@ import (
 )
 
 // Tables turn the next bits of the stream into what they mean. The first litBits (distBits) bits are an index; a
-// longer code leads on to a second table behind the first one, whose index are all the other bits that a code can
+// longer code leads on to a second table after the first one, whose index are all the other bits that a code can
 // have. An entry has these fields, from bit 0:
 //
 //	0–7    how many bits it uses up, extra bits included
@@ -57,8 +57,8 @@ var (
 	dist = append(ranges(30, 1, 2, 0, 16), invalid, invalid)
 )
 
-// ranges are n symbols of a kind, each for the values behind those of the one before, in groups. A group has one more
-// extra bit than the one before, but for the first two, which have none. The value stands at a bit of the entry.
+// ranges are n symbols of a kind, each for the values after those of the one before, in groups. A group has one more
+// extra bit than the one before, but for the first two, which have none. The value is at a bit of the entry.
 func ranges(n, value, group int, kind entry, at int) (s []entry) {
 	for i := range n {
 		extra := max(0, i/group-1)
@@ -72,7 +72,7 @@ func ranges(n, value, group int, kind entry, at int) (s []entry) {
 type codes struct {
 	lits    [litEntries]entry
 	dists   [distEntries]entry
-	lengths [288 + 32]uint8 // of the codes: those of literals and lengths, behind them those of distances
+	lengths [288 + 32]uint8 // of the codes: those of literals and lengths, after them those of distances
 }
 
 // build makes the tables of the lengths, and reports whether they make codes.
@@ -81,7 +81,7 @@ func (c *codes) build(nlit, ndist int) bool {
 		build(c.dists[:], distBits, c.lengths[nlit:nlit+ndist], dist)
 }
 
-// order sorts the symbols that have a code by its length; ends[n] is behind the last one whose code has n bits. It
+// order sorts the symbols that have a code by its length; ends[n] is after the last one whose code has n bits. It
 // reports whether the lengths make a code: a complete one, a single one of one bit, or none at all, as zlib and Go
 // accept.
 func order(sorted *[288]uint16, lengths []uint8) (ends [maxCode + 1]int, ok bool) {
@@ -110,7 +110,7 @@ func order(sorted *[288]uint16, lengths []uint8) (ends [maxCode + 1]int, ok bool
 //
 // The table begins as that of no bits and is doubled, one copy of what is there, for every further bit; then the
 // codes that have so many bits are written, each turned around, as the stream has its first bit lowest. Where an
-// index tells a literal and the symbol behind it, the entry gives both: it is written when the table has the size of
+// index selects a literal and the symbol after it, and the entry has both: it is written when the table is as large as
 // both codes, as if they were one.
 func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	var sorted [288]uint16 // literals first
@@ -118,7 +118,7 @@ func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	if !ok {
 		return false
 	}
-	var firsts, seconds [288]entry // what sorted[i] is in front of another symbol, and behind one
+	var firsts, seconds [288]entry // what sorted[i] is before another symbol, and after one
 	var codes [288]uint16          // its code, turned around
 	table[0] = invalid             // where no code leads in one that is not complete
 	filled, code, more := 1, uint16(0), maxCode-size

@@ -13,7 +13,7 @@ import (
 type token struct {
 	prefix string
 	what   string
-	least  int  // characters behind the prefix
+	least  int  // characters after the prefix
 	plain  bool // of letters and digits alone: no "_" and "-"
 }
 
@@ -55,11 +55,11 @@ const longest = 4 << 10
 type Writer struct {
 	w     io.Writer
 	buf   []byte
-	seen  int // bytes of buf that were passed on, kept for what stands in front of a secret
+	seen  int // bytes of buf that were passed on, kept for what is before a secret
 	found map[string]int
 }
 
-// NewWriter returns a writer in front of w.
+// NewWriter returns a writer that masks what it writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w, found: map[string]int{}} }
 
 // Found says what was masked, such as "2 × Hugging Face token", in order of the alphabet.
@@ -122,7 +122,7 @@ func (m *Writer) pass(end bool) error {
 	if _, err := m.w.Write(m.buf[m.seen:upTo]); err != nil {
 		return err
 	}
-	keep := min(upTo, longest) // what stands in front of the rest decides whether it is a secret
+	keep := min(upTo, longest) // what is before the rest decides whether it is a secret
 	m.seen = keep
 	m.buf = m.buf[:copy(m.buf, m.buf[upTo-keep:])]
 	return nil
@@ -146,7 +146,7 @@ var begins = func() *[1 << 16]bool {
 	return &b
 }()
 
-// token is the token that begins at i, behind its prefix.
+// token is the token that begins at i, after its prefix.
 func (m *Writer) token(i int) (from, to int, what string) {
 	b := m.buf
 	for _, t := range tokens {

@@ -77,7 +77,7 @@ const (
 	SharedDown        = "shared_down"
 )
 
-// Hyper-connections, what stands between the parts of a layer, what follows the
+// Hyper-connections, what is between the parts of a layer, what follows the
 // layers, and what is none of the model's.
 const (
 	HCPre        = "hc_pre"

@@ -1,6 +1,6 @@
 package scan
 
-// field is what a value that stands behind an event's time is.
+// field is what a value that is after an event's time is.
 type field uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	ExchangeParts
 )
 
-// argField tells a key of args.
+// argField recognises a key of args.
 func argField(key []byte) field {
 	switch len(key) {
 	case 4:

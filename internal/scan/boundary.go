@@ -8,7 +8,7 @@ const maxSpace = 256
 
 // boundaryAt checks whether the '}' at b[q] is followed by a comma, a '{' and a
 // usual event key. It returns the position of that '{', codeBad, or codeMore
-// when b ends first. With cut set b is known to end where such a '{' stands.
+// when b ends first. With cut set b is known to end where such a '{' is.
 func boundaryAt(b []byte, q int, cut bool) int {
 	p := spaceWithin(b, q+1)
 	if p < len(b) {
@@ -29,8 +29,8 @@ func boundaryAt(b []byte, q int, cut bool) int {
 	return p
 }
 
-// eventKeyAt checks whether a usual event key follows the '{' at b[p], which may be behind the end of b. It returns
-// the position behind the key or a code.
+// eventKeyAt checks whether a usual event key follows the '{' at b[p], which may be after the end of b. It returns
+// the position after the key or a code.
 func eventKeyAt(b []byte, p int) int {
 	k := spaceWithin(b, p+1)
 	if k >= len(b) {
@@ -58,7 +58,7 @@ func keyAt(b []byte, k int, known func([]byte) bool) int {
 	return k + end + 1
 }
 
-// probeBytes bounds what is looked at to tell an event from other objects where
+// probeBytes bounds what is looked at to separate an event from other objects where
 // none is expected. Events are a few hundred bytes; with a long stack a few thousand.
 const probeBytes = 64 << 10
 
@@ -88,8 +88,8 @@ func (m *machine) eventAt(b []byte, p int, eof bool) int {
 	return p
 }
 
-// eventWithin looks for an event inside the array at b[p], which stands where an
-// event should: an unclosed bracket must not swallow all events behind it. It
+// eventWithin looks for an event inside the array at b[p], which is where an
+// event should: an unclosed bracket must not swallow all events after it. It
 // returns where the event begins or a code; what does not begin with a bracket
 // holds none.
 func (m *machine) eventWithin(b []byte, p int, eof bool) int {
@@ -123,8 +123,8 @@ func (m *machine) eventWithin(b []byte, p int, eof bool) int {
 	return codeBad
 }
 
-// swallowed looks for an event inside the object at b[p], which ends in front of
-// b[n], or for n < 0 later than b: a bracket left open in it made all events behind
+// swallowed looks for an event inside the object at b[p], which ends before
+// b[n], or for n < 0 later than b: a bracket left open in it made all events after
 // it a part of it. It returns where the first of them begins, or 0. It looks at the
 // object's first probeBytes only, so that what is found depends on nothing that may
 // not have been read.
@@ -145,7 +145,7 @@ func (m *machine) swallowed(b []byte, p, n int) int {
 }
 
 // elementEventAt checks whether b[q] begins an event to which the bytes from the
-// bracket at b[p] on lead. It looks at those alone: whether what is behind them is
+// bracket at b[p] on lead. It looks at those alone: whether what is after them is
 // whole must not matter, as it may not have been read.
 func (m *machine) elementEventAt(b []byte, p, q int, eof bool) int {
 	if b[q] != '{' {
@@ -260,7 +260,7 @@ func lastBrace(b []byte) int {
 
 // resync looks for the next event from b[p] on. It returns the position to go on
 // from and true, or the position from which bytes must be kept and false.
-// inArray tells a found array end (the position of ']') from a found event.
+// inArray separates a found array end (the position of ']') from a found event.
 func resync(b []byte, p int, eof, cut bool) (next int, found, arrayEnd bool) {
 	for {
 		q := bytes.IndexByte(b[p:], '}')

@@ -49,7 +49,7 @@ type Ident struct {
 
 // Event is one element of traceEvents. Byte slices alias the scanner's buffer:
 // they are valid until the next call, and hold the text between the quotes as
-// it stands in the file (see [AppendText]). A field that is not in Has holds
+// it is in the file (see [AppendText]). A field that is not in Has holds
 // nothing of meaning.
 type Event struct {
 	Has    Has
@@ -98,7 +98,7 @@ func isEventKey(k []byte) bool {
 	return false
 }
 
-// topKeys are keys that stand beside traceEvents in real files; only these
+// topKeys are keys that are beside traceEvents in real files; only these
 // mark the end of a broken traceEvents array.
 func isTopKey(k []byte) bool {
 	switch string(k) {

@@ -8,7 +8,7 @@ import (
 
 // NOTE: the machine holds everything that scanning must remember between two
 // buffers. It is driven with windows of the stream: next(b, p) consumes from
-// b[p:] and says where it stopped. Whatever it did not consume must stand at the
+// b[p:] and says where it stopped. Whatever it did not consume must be at the
 // beginning of the next window, and base must be the stream offset of b[0].
 //
 // What comes out may not depend on where windows end. Three rules make it so:
@@ -120,7 +120,7 @@ func (m *machine) startSpeculative(base int64) {
 	m.losses.reset()
 }
 
-// adopt continues from where the speculative machine s stopped; s began where m stands.
+// adopt continues from where the speculative machine s stopped; s began where m is.
 func (m *machine) adopt(s *machine) {
 	m.state, m.doubt = s.state, s.doubt
 	if m.bare && s.state == stKey { // s does not know what encloses the array
@@ -272,7 +272,7 @@ func (m *machine) element(b []byte, p int, eof bool, ev *Event) (int, result) {
 			switch at := m.eventWithin(b, p, eof); {
 			case at == codeMore:
 				return p, resMore
-			case at >= 0: // not an element: what is in front of the next one
+			case at >= 0: // not an element: what is before the next one
 				m.lose(Loss{Reason: LostNotObject, Offset: m.base + int64(p), Bytes: int64(at - p), Index: m.index})
 				m.index++
 				m.state = stComma

@@ -27,7 +27,7 @@ func (m *machine) beginMeta(key []byte, at int64) {
 // unescaped quotes (kineto issue 1184).
 //
 // Before the events have come, an event inside a value is where they begin: a
-// bracket that was lost or added in front of them must not swallow them.
+// bracket that was lost or added before them must not swallow them.
 //
 // One function: the cases are the states of one automaton, which share the depth
 // and the quote that is open.

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// NOTE: numbers are read eight bytes at a time. Where the first byte that is no digit stands in a word tells how long
-// a number is, and a shift moves its digits to the end of the word, zeros in front of them, so that numbers of any
+// NOTE: numbers are read eight bytes at a time. Where the first byte that is no digit is in a word says how long
+// a number is, and a shift moves its digits to the end of the word, zeros before them, so that numbers of any
 // length are added up in the same three steps.
 
 const zeros = 0x30 * ones // '0' eight times
@@ -29,7 +29,7 @@ func leading(w uint64, n int) uint64 {
 var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 
 // micros parses microseconds as profilers write them at b[p]: up to 15 digits, perhaps a point and up to three more,
-// and behind them what ends a number. It returns nanoseconds and the position behind the number, p for anything else.
+// and after them what ends a number. It returns nanoseconds and the position after the number, p for anything else.
 func micros(b []byte, p int) (ns int64, end int) {
 	if p+24 > len(b) {
 		return 0, p

@@ -12,12 +12,12 @@ import (
 // the segment itself, which its processor's cache then still holds. So reading,
 // which may be decompression, never waits for scanning, nor does a processor idle.
 //
-// A segment is scanned on the guess that the scan stands
-// behind a comma between two events where the segment begins. Results are then
+// A segment is scanned on the guess that the scan is
+// after a comma between two events where the segment begins. Results are then
 // taken in stream order by whichever worker finds the next one ready. If the
-// machine of record does stand there, with nothing left over, the guess was
+// machine of record is at the same place, with nothing left over, the guess was
 // right and the shard is committed as it is. If not (the beginning of the file,
-// a cut inside a string, an event larger than a segment, the metadata behind the
+// a cut inside a string, an event larger than a segment, the metadata after the
 // events) the shard is discarded and the segment is scanned again, in order, by
 // the machine of record. So the outcome never depends on the guesses.
 //
@@ -58,7 +58,7 @@ type parallel struct {
 	slots chan struct{}   // a segment each that may be read
 
 	mu         sync.Mutex
-	bufs       [][]byte  // free ones, that used last in front of all others
+	bufs       [][]byte  // free ones, that used last before all others
 	free       [][]Shard // by worker
 	ready      map[int]*outcome
 	nextSeq    int

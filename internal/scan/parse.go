@@ -31,7 +31,7 @@ type parser struct {
 
 // parseEvent parses the object at b[p] into ev and returns the position after it.
 // Fields that are not plausible are left out; a ts that is not a number sets
-// f.reason and still returns the position, so that the scan can go on behind it.
+// f.reason and still returns the position, so that the scan can go on after it.
 // One function: every field of every event passes here, and a call for each would
 // cost a tenth of the load.
 func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
@@ -233,7 +233,7 @@ func (f *parser) lookInside(value []byte) {
 }
 
 // args parses the args object at b[p] for the fields that ev has room for; what
-// is left of it behind one of its values, if inside. One function: one loop over
+// is left of it after one of its values, if inside. One function: one loop over
 // the keys, as hot as parseEvent.
 func (f *parser) args(b []byte, p int, inside bool, ev *Event) int {
 	if !inside {

@@ -5,24 +5,24 @@ import (
 	"encoding/binary"
 )
 
-// NOTE: what stands behind an event's time is alike in events of one category, too: a duration, and args with the
-// same keys in the same order, of which the values differ. A shape remembers the texts between the values, and what
-// each value is. Where such a text comes again behind a value, the next value is that of the same key, as parsing
+// NOTE: what is after an event's time is alike in events of one category, too: a duration, and args with the
+// same keys in the same order, with other values. A shape remembers the texts between the values, and what
+// each value is. Where such a text comes again after a value, the next value is that of the same key, as parsing
 // would find: it goes on from the end of a value in the same way whatever the value was. Where another text comes,
 // parsing goes on key by key from there.
 
-// rest is what a category's events have behind their times.
+// rest is what a category's events have after their times.
 type rest struct {
-	text   [maxRest]byte // what stands in front of each value, and behind the last one
+	text   [maxRest]byte // what is before each value, and after the last one
 	pieces [maxPieces]piece
 	n      int // of pieces; 0: not known
 	args   int // the piece with the brace of the args, −1 where there are none
-	brace  int // where that stands in the text
-	close  int // where the one that closes them stands, in the last piece
+	brace  int // where that is in the text
+	close  int // where the one that closes them is, in the last piece
 	misses int // events that had another rest
 }
 
-// piece is a part of the text and what comes behind it.
+// piece is a part of the text and what comes after it.
 type piece struct {
 	end  int // in the text
 	what field
@@ -38,13 +38,13 @@ const (
 	relearn = 16
 )
 
-// lesson is where the values of an event stand whose rest is to be learned.
+// lesson is where the values of an event are whose rest is to be learned.
 type lesson struct {
 	of     *rest // nil: nothing is to be learned
 	from   int   // the end of the time
-	args   int   // where the brace of the args stands, 0 if there are none
-	before int   // values in front of it
-	close  int   // where the brace stands that closes them, 0 if there is none yet
+	args   int   // where the brace of the args is, 0 if there are none
+	before int   // values before it
+	close  int   // where the brace is that closes them, 0 if there is none yet
 	n      int
 	values [maxPieces]struct {
 		begin, end int
@@ -80,7 +80,7 @@ func (l *lesson) check(p int) {
 	}
 }
 
-// learn remembers the rest of the event that ends in front of b[end].
+// learn remembers the rest of the event that ends before b[end].
 func (l *lesson) learn(b []byte, end int) {
 	r := l.of
 	values := l.values[:l.n]
@@ -111,8 +111,8 @@ func (l *lesson) learn(b []byte, end int) {
 	r.n = l.n + 1
 }
 
-// rest reads what stands behind the time of the event at b[start], as far as it is known, from b[p] on. It returns
-// the position behind it and that this is the whole event, or the position behind one of the event's values, or a
+// rest reads what is after the time of the event at b[start], as far as it is known, from b[p] on. It returns
+// the position after it and that this is the whole event, or the position after one of the event's values, or a
 // code.
 func (f *parser) rest(b []byte, start, p int, r *rest, ev *Event) (n int, whole bool) {
 	if r.n == 0 || r.misses == relearn {
@@ -165,7 +165,7 @@ func (f *parser) rest(b []byte, start, p int, r *rest, ev *Event) (n int, whole 
 	return p, false
 }
 
-// skipOther returns the position behind a value that is not kept; most are short numbers.
+// skipOther returns the position after a value that is not kept; most are short numbers.
 func (f *parser) skipOther(b []byte, p int, ev *Event) int {
 	if p+8 < len(b) {
 		if n := digits(binary.LittleEndian.Uint64(b[p:])); isDelim(b[p+n]) && n > 0 {

@@ -13,12 +13,12 @@ import (
 
 // shape is what one category's events begin with.
 type shape struct {
-	head, tail       [maxShape]byte // up to the name, behind the name up to the time
+	head, tail       [maxShape]byte // up to the name, after the name up to the time
 	headLen, tailLen int
 	cat, catEnd      int // in head
 	phase            byte
 	pid, tid         int64
-	rest             rest // behind the time
+	rest             rest // after the time
 }
 
 const (
@@ -32,10 +32,10 @@ const (
 // shapes are those of one parser, by the first letters of the category.
 type shapes struct {
 	slots [shapeSlots]shape
-	catAt int // where the category stood in the event learned last, from its brace
+	catAt int // where the category was in the event learned last, from its brace
 }
 
-// at is the slot of the event at b[start], nil where that cannot be told.
+// at is the slot of the event at b[start], nil where that is unknown.
 func (s *shapes) at(b []byte, start int) *shape {
 	i := start + s.catAt
 	if i+8 > len(b) {
@@ -44,8 +44,8 @@ func (s *shapes) at(b []byte, start int) *shape {
 	return &s.slots[binary.LittleEndian.Uint64(b[i:])*0x9E3779B97F4A7C15>>(64-shapeBits)]
 }
 
-// known reads the event at b[start] as far as its shape goes: its name, and its time if the text in front of that is
-// known as well. It returns the position behind, and no shape where the event has to be parsed from its beginning.
+// known reads the event at b[start] as far as its shape goes: its name, and its time if the text before that is
+// known as well. It returns the position after it, and no shape where the event has to be parsed from its beginning.
 func (f *parser) known(b []byte, start int, ev *Event) (int, *shape) {
 	s := f.shapes.at(b, start)
 	if s == nil || s.headLen == 0 || !bytes.HasPrefix(b[start:], s.head[:s.headLen]) {
@@ -77,7 +77,7 @@ func (f *parser) known(b []byte, start int, ev *Event) (int, *shape) {
 	return after, s
 }
 
-// learn remembers the shape of the event at b[start], of which phase and category were read, then the name, then
+// learn remembers the shape of the event at b[start], whose phase and category were read, then the name, then
 // process and thread, and nothing else: its category begins at b[cat], b[name:nameEnd] is its name with quotes, and
 // its time begins at b[ts].
 func (f *parser) learn(b []byte, start, cat, name, nameEnd, ts int, ev *Event) {

@@ -16,7 +16,7 @@ const (
 )
 
 // MaxDepth is how deeply a value of an event may be nested: one bit of a word
-// per level tells objects from arrays. Real values reach 3.
+// per level separates objects from arrays. Real values reach 3.
 const MaxDepth = 64
 
 const (
@@ -137,7 +137,7 @@ func skipScalar(b []byte, p int) int {
 	return codeMore
 }
 
-// Classes of bytes behind the first one of a scalar.
+// Classes of bytes after the first one of a scalar.
 const (
 	scPart = iota
 	scEnd

@@ -39,7 +39,7 @@ const nsysTables = "; of an Nsight Systems report make an SQLite database instea
 // wideText is what is said of texts that some shells write when redirecting.
 const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
 
-// isTar reports a POSIX or GNU tar archive, whose magic stands in the middle of
+// isTar reports a POSIX or GNU tar archive, whose magic is in the middle of
 // its first header.
 func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
 
@@ -60,8 +60,8 @@ func IsUnknown(head []byte) bool {
 	return what != "" && !sure
 }
 
-// hasOwnKey reports whether a key that stands in front of a trace's events
-// stands in head: what begins like nothing known is then a damaged trace.
+// hasOwnKey reports whether a key that is before a trace's events
+// is in head: what begins like nothing known is then a damaged trace.
 func hasOwnKey(head []byte) bool {
 	for p := 0; ; p++ {
 		q := bytes.IndexByte(head[p:], '"')
@@ -81,7 +81,7 @@ func hasOwnKey(head []byte) bool {
 
 func isBracket(c byte) bool { return c == '{' || c == '[' }
 
-// sniff is Sniff without damaged traces; sure tells a file that is known.
+// sniff is Sniff without damaged traces; sure reports that the file is known.
 func sniff(head []byte) (what string, sure bool) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(trimmed) == 0 {
@@ -143,7 +143,7 @@ func text(head []byte) string {
 	return "text that is not JSON"
 }
 
-// IsTrace reports whether keys were seen that stand beside a trace's events.
+// IsTrace reports whether keys were seen that are beside a trace's events.
 func (r *Result) IsTrace() bool {
 	own := func(key string) bool { return key == "traceEvents" || isTopKey([]byte(key)) }
 	for _, m := range r.Metas {

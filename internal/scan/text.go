@@ -13,7 +13,7 @@ func IsPlain(raw []byte) bool {
 
 // AppendText appends the text of the raw contents of a JSON string: escapes
 // resolved, invalid UTF-8 and lone surrogates replaced by U+FFFD, and an escape
-// that JSON does not have ("\e", Windows paths) kept as it stands.
+// that JSON does not have ("\e", Windows paths) kept as it is.
 func AppendText(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		c := raw[i]

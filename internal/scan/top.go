@@ -1,6 +1,6 @@
 package scan
 
-// NOTE: what stands around the events: documents, their keys, and what is broken there.
+// NOTE: what is around the events: documents, their keys, and what is broken there.
 
 // maxTopKey is the longest top-level key that is looked at.
 const maxTopKey = 64 << 10
@@ -134,7 +134,7 @@ func (m *machine) endJunk(p int) {
 	m.junk = Loss{}
 }
 
-// between consumes what stands outside documents.
+// between consumes what is outside documents.
 func (m *machine) between(b []byte, p int, eof bool) int {
 	for p < len(b) {
 		switch c := b[p]; {

@@ -29,7 +29,7 @@ const DefaultTimeout = 5 * time.Minute
 const headerTimeout = 10 * time.Second
 
 // shutdownTimeout bounds how long a transfer under way may go on once the
-// server is told to stop.
+// server has to stop.
 const shutdownTimeout = 5 * time.Second
 
 // Server hands one file to one UI, once. It listens on the loopback interface

@@ -2,7 +2,7 @@ package stat
 
 import "math"
 
-// normalFrom is from how many degrees of freedom the normal distribution stands
+// normalFrom is from how many degrees of freedom the normal distribution is
 // for Student's: they differ by less than 1e-8 there, and the gamma functions
 // lose more.
 const normalFrom = 1e7

@@ -24,13 +24,13 @@ type Cleaner struct {
 	out  []byte
 }
 
-// NewCleaner returns a cleaner in front of w.
+// NewCleaner returns a cleaner that writes to w.
 func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
 
-// Width tells tables how wide they may be; see [Table.WriteText].
+// Width says how wide tables may be; see [Table.WriteText].
 func (c *Cleaner) Width() int { return widthOf(c.w) }
 
-// Unwrap returns what is behind the cleaner.
+// Unwrap returns the writer that the cleaner writes to.
 func (c *Cleaner) Unwrap() io.Writer { return c.w }
 
 // Write implements io.Writer.
@@ -127,7 +127,7 @@ const (
 // Styles are all of them, for [Cleaner].
 func Styles() []string { return []string{Bold, Red, Green, Yellow, Plain} }
 
-// unsafeRune tells the characters that could act on a terminal or reorder a line.
+// unsafeRune recognises the characters that could act on a terminal or reorder a line.
 func unsafeRune(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
 }

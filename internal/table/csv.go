@@ -78,7 +78,7 @@ func (c *CSV) Uint(n uint64) {
 	c.buf = strconv.AppendUint(c.buf, n, 10)
 }
 
-// Float appends a number with as many digits as tell it from others.
+// Float appends a number with as many digits as it needs to be read back.
 func (c *CSV) Float(f float64) {
 	c.comma()
 	c.buf = strconv.AppendFloat(c.buf, f, 'f', -1, 64)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// gap stands between two columns, narrowGap where that keeps a table in one piece.
+// gap is between two columns, narrowGap where that keeps a table in one piece.
 const gap, narrowGap = "  ", " "
 
 // WriteText writes the table in fixed width: the titles, a rule, the rows; two
@@ -28,14 +28,14 @@ func widthOf(w io.Writer) int {
 	return 0
 }
 
-// Writer is a buffer in front of a writer, which gets what a [Cleaner] lets pass: tables in it are as wide as that
+// Writer buffers text for a writer, which gets what a [Cleaner] lets pass: tables in it are as wide as that
 // allows. It keeps the first error, for Flush.
 type Writer struct {
 	*bufio.Writer
 	width int
 }
 
-// NewWriter returns a buffer in front of w.
+// NewWriter returns a buffer for w.
 func NewWriter(w io.Writer) *Writer { return &Writer{bufio.NewWriter(NewCleaner(w)), widthOf(w)} }
 
 // Width implements what [Table.WriteText] asks writers for.
@@ -181,7 +181,7 @@ func (f *fixed) write(w io.Writer) error {
 	return err
 }
 
-// head writes the titles, broken where they are wider than their columns; the last lines of all stand side by side.
+// head writes the titles, broken where they are wider than their columns; the last lines of all are side by side.
 func (f *fixed) head(b *strings.Builder) {
 	titles, most := make([][]string, len(f.cols)), 1
 	for i, t := range f.titles {
@@ -218,7 +218,7 @@ func (f *fixed) line(b *strings.Builder, cell func(col int) string) {
 }
 
 // Fill breaks a text at spaces into lines of at most width characters; words that are longer stand alone, and a unit
-// stays with the number in front of it. 0: one line.
+// stays with the number before it. 0: one line.
 func Fill(s string, width int) []string {
 	var out []string
 	line, n := "", 0
@@ -241,7 +241,7 @@ func Fill(s string, width int) []string {
 	return append(out, line)
 }
 
-// withUnit reports whether a word is a number and the next one its unit, maybe with a sign behind.
+// withUnit reports whether a word is a number and the next one its unit, maybe with a sign after it.
 func withUnit(word, next string) bool {
 	if c := word[len(word)-1]; c < '0' || c > '9' {
 		return false

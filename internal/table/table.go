@@ -21,13 +21,13 @@ type Keep uint8
 // The parts.
 const (
 	Start Keep = iota // as [Cut] leaves it
-	End               // of a path, the end tells more
+	End               // of a path: the end is kept
 	Both              // start and end; the middle goes
 )
 
 // Column describes one column of a [Table].
 type Column struct {
-	// Title stands in the header line.
+	// Title is in the header line.
 	Title string
 	// Align sets the cells and the title.
 	Align Align

@@ -33,7 +33,7 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
-// isBidi tells the characters that reorder the text around them and so could
+// isBidi recognises the characters that reorder the text around them and so could
 // make a line show something else than it holds.
 func isBidi(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
@@ -67,7 +67,7 @@ func prefix(s string, n int) string {
 	return s
 }
 
-// CutStart is [Cut] for texts whose end tells more than their start.
+// CutStart is [Cut] for texts whose end says more than their start.
 func CutStart(s string, max int) string {
 	n := utf8.RuneCountInString(s)
 	if n <= max {
@@ -163,7 +163,7 @@ func EscapeProse(s string) string {
 	return strings.Join(spans, "`")
 }
 
-// wordInside reports whether the underscore at byte i stands between letters or
+// wordInside reports whether the underscore at byte i is between letters or
 // digits, where GitHub's Markdown does not take it for emphasis.
 func wordInside(s string, i int) bool {
 	word := func(c byte) bool {

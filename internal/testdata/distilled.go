@@ -23,7 +23,7 @@ type Known struct {
 	PerLayer  int      `json:"kernels_per_layer"` // of every layer, from how often names repeat; 0: not claimed
 	Stages    []string // of each pass: prefill, decode, mixed, unknown
 	TP        int      // tensor-parallel size
-	Framework string   // sglang, vllm, pytorch, "" where nothing tells
+	Framework string   // sglang, vllm, pytorch, "" where unknown
 	Devices   []KnownDevice
 	Why       string // how one sees it in the file
 }

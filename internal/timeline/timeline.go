@@ -50,7 +50,7 @@ type Timeline [numLanes][]Piece
 // Moment is what a thread did during a span: a piece of each lane, invalid where there is none.
 type Moment [numLanes]Piece
 
-// sources are what lanes are made of: the lane of the trace, whether the innermost events tell, and which.
+// sources are what lanes are made of: the lane of the trace, whether the innermost events count, and which.
 var sources = map[int]struct {
 	lane   event.Lane
 	nested bool
@@ -95,7 +95,7 @@ func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested boo
 	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64}
 }
 
-// pieces are those in the chosen spans, which are in order, disjoint and behind those of earlier calls. Nested events
+// pieces are those in the chosen spans, which are in order, disjoint and after those of earlier calls. Nested events
 // become pieces of the innermost one: the lane is sorted by start, longest first, so an event comes after those
 // around it. Events that overlap without nesting are cut at the end of the one that began first.
 func (s *stream) pieces(spans []interval.Span, out []Piece) []Piece {
@@ -198,7 +198,7 @@ func SamplesOf(t *trace.Trace, th trace.ThreadIndex) (found []trace.EventID) {
 	return found
 }
 
-// Move makes the timeline of the chosen spans, which are in order and behind those of earlier calls.
+// Move makes the timeline of the chosen spans, which are in order and after those of earlier calls.
 func (s *Thread) Move(spans []interval.Span) {
 	n := &s.Now
 	for lane := range sources {
@@ -249,7 +249,7 @@ func overlay(out, bottom, top []Piece) []Piece {
 	return append(out, top[i:]...)
 }
 
-// Moments splits span by what lanes tell, one after the other: f gets every part with the piece of each lane that
+// Moments splits span by what lanes hold, one after the other: f gets every part with the piece of each lane that
 // covers it.
 func (n *Timeline) Moments(span interval.Span, m *Moment, lanes []int, f func(interval.Span)) {
 	if len(lanes) == 0 {

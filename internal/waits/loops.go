@@ -7,7 +7,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// Around is a function or range within which waits have a meaning that the innermost name does not tell.
+// Around is a function or range within which waits have a meaning that the innermost name does not have.
 type Around struct {
 	// Wait is what is waited for within it. The zero Wait: nothing special.
 	Wait
@@ -65,7 +65,7 @@ var arounds = []struct {
 	{"", "tp_allgather", Around{Wait: ranks, Whole: true}},
 }
 
-// split parts the name of a frame into file and function; a range's name has no file, and what stands before its last
+// split parts the name of a frame into file and function; a range's name has no file, and what is before its last
 // dot is dropped.
 func split(name string) (file, function string) {
 	if f, ok := framework.ParseFrame(name); ok {

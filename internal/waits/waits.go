@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Wait is what a thread waits for in a call or a function. The zero Wait is nothing, or what the name does not tell.
+// Wait is what a thread waits for in a call or a function. The zero Wait is nothing, or unknown from the name.
 type Wait struct {
 	For   Awaited       // the sort of thing
 	Cause finding.Cause // of a wait for another thread or process, and of one for input within a step

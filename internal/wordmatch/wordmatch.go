@@ -2,7 +2,7 @@ package wordmatch
 
 import "strings"
 
-// The letters of a word text that begin an identifier, and that stand between
+// The letters of a word text that begin an identifier, and that are between
 // its words.
 const (
 	IdentSep = '.'
@@ -68,7 +68,7 @@ func Text(idents ...string) string {
 // Pattern is a compiled pattern.
 type Pattern struct {
 	lit                string // lower-case letters and digits only
-	gaps               uint64 // bit k: a separator stood before lit[k]
+	gaps               uint64 // bit k: a separator was before lit[k]
 	Pairs              uint64 // see PairsOf
 	openStart, openEnd bool
 }
@@ -180,7 +180,7 @@ func (p Pattern) at(text string, atWord bool) bool {
 	return p.openEnd || j == len(text) || text[j] == WordSep || text[j] == IdentSep
 }
 
-// In reports whether one of the patterns stands in a word text.
+// In reports whether one of the patterns is in a word text.
 func (l Patterns) In(text string) bool { return l.Among(text, PairsOf(text)) }
 
 // Among is In with the text's pairs at hand, see [PairsOf].

@@ -20,7 +20,7 @@ const (
 	rowIdle    = "idle"          // no kernel runs inside the pass
 	rowBetween = "between steps" // no kernel runs up to the next pass
 	rowWaiting = "waiting for ranks"
-	rowOthers  = "kernels of no pass"
+	rowOthers  = "kernels outside passes"
 	rowCopies  = "copies and fills"
 )
 

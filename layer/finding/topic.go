@@ -107,7 +107,7 @@ var causeLimits = map[Cause]string{
 	Dependency:      "The event that the stream waits for is rarely recorded.",
 	OtherRanks:      "One rank's trace shows that it waits, not for whom.",
 	NoRequests:      "An idle poll and a scheduler that waits for requests look alike.",
-	UnknownCause:    "Any cause may be behind it; the verdict counts it against both answers.",
+	UnknownCause:    "Any cause is possible; the verdict counts it against both answers.",
 }
 
 // Topics explains all kinds and causes.

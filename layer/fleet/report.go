@@ -308,9 +308,9 @@ func (r *Report) sentence() string {
 	case late > 1:
 		return fmt.Sprintf("%d groups wait for a late rank. %s.", late, first)
 	case r.Ranks == 1:
-		return "One rank alone does not tell who waits for whom."
+		return "Only 1 rank was read; waiting needs the traces of all ranks."
 	case !r.Matched():
-		return "No collective of several ranks could be matched, so waiting is not known."
+		return "No collectives of different ranks could be matched; waiting is unknown."
 	}
 	return fmt.Sprintf("No rank makes the others wait for %s of a step or more.", table.Pct(100*leastShare, 0))
 }

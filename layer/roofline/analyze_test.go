@@ -169,8 +169,8 @@ func TestScrambledRecordsAreCaught(t *testing.T) {
 // Figures that were reckoned by hand for a decode pass of 32 requests.
 func TestDecodeByHand(t *testing.T) {
 	r := analyse(t, known[0].file, known[0].config, roofline.Options{})
-	want := map[string]float64{"floor: products (weights)": 2.856, "floor: attention (cache)": 0.912,
-		"products above their floor": 2.926, "attention above its floor": 1.216,
+	want := map[string]float64{"floor: GEMMs (weights)": 2.856, "floor: attention (cache)": 0.912,
+		"GEMMs above their floor": 2.926, "attention above its floor": 1.216,
 		"GPU idle inside the pass": 0.682}
 	for _, s := range r.Passes[0].Waterfall {
 		if w, ok := want[s.Name]; ok && math.Abs(s.Time.Seconds()*1e3-w) > 0.0006 {
@@ -201,7 +201,7 @@ func TestText(t *testing.T) {
 	if err := r.WriteMarkdown(&markdown); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Speed of light of LlamaForCausalLM on h100-sxm-80", "floor: products (weights)",
+	for _, want := range []string{"Speed of light of LlamaForCausalLM on h100-sxm-80", "floor: GEMMs (weights)",
 		"10.373", "gate_up_proj", "14336"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())

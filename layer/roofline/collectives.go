@@ -112,7 +112,7 @@ func (r *meetings) compare(d *layer.Device, digests []fleet.Rank, all []RankWait
 func (r *meetings) notes() []string {
 	var out []string
 	if r.strange > 0 {
-		out = append(out, fmt.Sprintf("%s no collective with this one: waiting is not compared with them",
+		out = append(out, fmt.Sprintf("%s no collective with this one; waiting is not compared",
 			table.Counted(r.strange, "other GPU ends", "other GPUs end")))
 	}
 	return out
@@ -127,7 +127,7 @@ func (r *measured) communicated() []Share {
 			Note: "one rank cannot separate the two", Kind: Communication, group: groups}}
 	}
 	transfer, waiting, left := "estimated by the fastest quarter of the same collectives",
-		"what others of the same take more", "no eight layers repeat it"
+		"time beyond the fastest quarter", "fewer than eight layers repeat it"
 	if met.by == WaitingByRanks {
 		transfer = fmt.Sprintf("what the shortest of %d ranks takes", len(met.ranks))
 		waiting, left = "they arrive later, and all end together", "not all ranks of a group end it together"

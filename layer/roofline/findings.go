@@ -231,7 +231,7 @@ func (r *measured) reached(g group, operator string) string {
 	if !best.Known() || !peak.Known() {
 		return ""
 	}
-	return fmt.Sprintf(" Tuned products of the GPU's maker reach %.0f%% of that peak (%s, %.0f TFLOP/s).",
+	return fmt.Sprintf(" The vendor's tuned GEMMs reach %.0f%% of that peak (%s, %.0f TFLOP/s).",
 		100*best.Value/peak.Value, dtype, best.Value/1e12)
 }
 

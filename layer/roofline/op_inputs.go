@@ -203,7 +203,7 @@ func (in *Inputs) Floats(i int) []float64 {
 	})
 }
 
-// separates says what stands between the members of a list.
+// separates says what is between the members of a list.
 func separates(r rune) bool { return strings.ContainsRune("[](), ", r) }
 
 // numbers reads a list; nil where a member is no number.

@@ -73,7 +73,7 @@ func expertsStage(x, weight, out int, down bool) formula {
 	}
 }
 
-// routed is a product of routed experts of which only tokens (T,K) and weights (E,K,N) or (E,N,K) are recorded: a
+// routed is a product of routed experts with only tokens (T,K) and weights (E,K,N) or (E,N,K) recorded: a
 // token has one expert at least, and all tokens may have the same; the result may be kept in a smaller form.
 func routed(x, weight int) formula {
 	return func(in *Inputs) (Work, bool) {

@@ -258,7 +258,7 @@ func grouped(in *Inputs) (Work, bool) {
 // heads are the sizes of attention: requests, heads of queries and of keys, tokens of both, sizes of heads.
 type headSizes struct{ b, hq, hk, nq, nk, dk, dv float64 }
 
-// layouts of attention, see fit: heads before tokens, or behind them.
+// layouts of attention, see fit: heads before tokens, or after them.
 const (
 	headsFirst  = "BHQD BGKD BGKE"
 	tokensFirst = "BQHD BKGD BKGE"
@@ -295,7 +295,7 @@ func (h *headSizes) pairs(causal, bottom bool) float64 {
 	return h.nk*(h.nk+1)/2 + b2f(!bottom)*(h.nq-h.nk)*h.nk
 }
 
-// sees is how many tokens before and behind its own one sees, by a window's two values; infinite where it has none.
+// sees is how many tokens before and after its own one sees, by a window's two values; infinite where it has none.
 func (in *Inputs) sees(window, causal int) (back, ahead float64) {
 	sides := [2]float64{math.Inf(1), math.Inf(1)}
 	for i := range sides {

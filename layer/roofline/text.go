@@ -24,7 +24,7 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 		gpu = r.GPU.ID
 	}
 	if r.Model == "" {
-		p.line("Speed of light on %s (%s), from recorded inputs of ops: no model config (pass --config)", gpu, r.GPUWhy)
+		p.line("Speed of light on %s (%s), from recorded op inputs; no model config found (pass --config)", gpu, r.GPUWhy)
 	} else {
 		p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
 	}
@@ -86,10 +86,10 @@ func (p *printer) table(t *table.Table) {
 
 func ms(d time.Duration) string { return table.Fixed(float64(d)/1e6, 3) }
 
-// some is the cell of a time, "" for none.
+// some is the cell of a time, "-" for none.
 func some(d time.Duration, form func(time.Duration) string) string {
 	if d <= 0 {
-		return ""
+		return table.None
 	}
 	return form(d)
 }
@@ -160,7 +160,7 @@ func basisText(b Basis) string {
 	case BasisWeights:
 		return "weights alone, which holds for any number of tokens"
 	case BasisShapes:
-		return "from recorded inputs of ops"
+		return "from recorded op inputs"
 	}
 	return b.String()
 }
@@ -199,18 +199,18 @@ func (p *printer) operators(rows []Row, measured bool) {
 	t := table.New(append(columns, table.Text("Remark"))...)
 	size := func(n int64) string {
 		if n == 0 {
-			return ""
+			return table.None
 		}
 		return strconv.FormatInt(n, 10)
 	}
 	for i := range rows {
 		r := &rows[i]
-		share := ""
+		share := table.None
 		if r.PeakShare > 0 {
 			share = percent(r.PeakShare, 1, 0)
 		}
 		cells := []string{r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K),
-			table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1)}
+			rate(r.GFLOP, 1), rate(float64(r.Bytes)/1e6, 1)}
 		if measured {
 			cells = append(cells, ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2))
 		}
@@ -223,10 +223,10 @@ func (p *printer) operators(rows []Row, measured bool) {
 	p.table(t)
 }
 
-// rate is what was reached, "" where nothing was counted.
+// rate is what was counted, "-" where nothing was.
 func rate(v float64, decimals int) string {
 	if v == 0 {
-		return ""
+		return table.None
 	}
 	return table.Fixed(v, decimals)
 }
@@ -298,7 +298,7 @@ func (p *printer) economy(all []Bucket) {
 	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
 		table.Number("ms"), table.Number("µs/token"),
 		table.Number("µs/request"), table.Number("Of floor"), table.Number("Rows run"), table.Number("Padding"),
-		table.Number("Prefill tax, ms a step"))
+		table.Number("Prefill tax (ms/step)"))
 	for i := range all {
 		b := &all[i]
 		var share, rows, padding, tax string

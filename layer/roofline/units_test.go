@@ -170,7 +170,7 @@ func TestMostTimeHasAFloor(t *testing.T) {
 // peak.
 func TestMeasuredPeaks(t *testing.T) {
 	for file, want := range map[string]string{
-		"sglang-qwen3-8b-extend-eager-mi300": "Tuned products of the GPU's maker reach 54% of that peak (bf16, 708 TFLOP/s).",
+		"sglang-qwen3-8b-extend-eager-mi300": "The vendor's tuned GEMMs reach 54% of that peak (bf16, 708 TFLOP/s).",
 		"hf-qwen1.5-0.5b-eager-h100":         "", // not measured
 	} {
 		r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/"+file+".json.gz"))

@@ -13,7 +13,7 @@ import (
 
 // heads are the groups of operators that have floors, as the waterfall calls their floor and what is above it.
 var heads = [...]struct{ floor, above, alone, open string }{
-	products:      {"floor: products (weights)", "products above their floor", "products (weights)", ""},
+	products:      {"floor: GEMMs (weights)", "GEMMs above their floor", "GEMMs (weights)", ""},
 	experts:       {"floor: experts", "experts above their floor", "experts", "experts of more tokens"},
 	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention", "attention of more pairs"},
 	others: {"floor: element-wise and others", "element-wise and others above their floor",
@@ -118,7 +118,7 @@ func (r *measured) named(out []Share) []Share {
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
 		{Name: "not placed", Time: r.booked[unplaced], group: unplaced},
 		{Name: "outside layers", Time: r.booked[outside], group: outside},
-		{Name: "kernels of no pass", Time: r.given.others, group: groups},
+		{Name: "kernels outside passes", Time: r.given.others, group: groups},
 		{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
 		{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups},
 	}...)
@@ -131,7 +131,7 @@ func (r *measured) launches(g group) string { return r.number(r.counts[g]) }
 func (r *measured) number(n int) string {
 	layers := r.walk.device.Passes[r.pass.Index].NumLayers
 	if layers > 1 && n%layers == 0 && n > 0 {
-		return fmt.Sprintf("%s launches, %d a layer", table.Count(int64(n)), n/layers)
+		return fmt.Sprintf("%s launches, %d per layer", table.Count(int64(n)), n/layers)
 	}
 	return table.Counted(n, "launch", "launches")
 }
@@ -148,8 +148,8 @@ func sharesOf(list []merged) string {
 		parts = append(parts, least+"%")
 	}
 	const most = 6
-	if len(parts) > most {
-		parts = append(parts[:most], "…")
+	if n := len(parts) - most; n > 0 {
+		parts = append(parts[:most], fmt.Sprintf("%d more", n))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -29,7 +29,7 @@ func TestWorkedExample(t *testing.T) {
 		t.Fatalf("%d passes on %v", len(r.Passes), r.GPUWhy)
 	}
 	want := map[string]float64{ // ms
-		"floor: products (weights)": 10.373, "floor: attention (cache)": 0.026, "products above their floor": 2.756,
+		"floor: GEMMs (weights)": 10.373, "floor: attention (cache)": 0.026, "GEMMs above their floor": 2.756,
 		"attention above its floor": 1.002,
 		"small operators":           1.301, "communication: transfer": 0.589,
 		"communication: waiting for other ranks":            0.097,
@@ -42,11 +42,11 @@ func TestWorkedExample(t *testing.T) {
 			t.Errorf("%s: %v, want %.3f ms", s.Name, s.Time, w)
 		}
 		delete(want, s.Name)
-		if s.Name == "products above their floor" &&
+		if s.Name == "GEMMs above their floor" &&
 			s.Note != "qkv_proj 62%, o_proj 58%, gate_up_proj 85%, down_proj 83%, lm_head 87%" {
 			t.Errorf("shares of the peak: %s", s.Note)
 		}
-		if s.Name == "copies and fills" && !strings.Contains(s.Note, "2 a layer") {
+		if s.Name == "copies and fills" && !strings.Contains(s.Note, "2 per layer") {
 			t.Errorf("fills: %s", s.Note)
 		}
 	}
@@ -89,7 +89,7 @@ func ExampleAnalyze() {
 	}
 	// Output:
 	// decode took 18.875ms, on h100-sxm-80 at least 10.399ms
-	// products above their floor 2.756ms
+	// GEMMs above their floor 2.756ms
 	// GPU idle inside the pass 1.325ms
 }
 
@@ -237,7 +237,7 @@ func TestTokensOfOneFamily(t *testing.T) {
 		}
 		products := time.Duration(0)
 		for _, s := range p.Waterfall {
-			if s.Name == "floor: products (weights)" {
+			if s.Name == "floor: GEMMs (weights)" {
 				products = s.Time
 			}
 		}

@@ -184,7 +184,7 @@ func figure(text string) (Figure, error) {
 	number, doubtful := strings.CutSuffix(text, "?")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-		return Figure{}, errors.New("want a number, one with ? behind it, or -")
+		return Figure{}, errors.New("want a number, one followed by ?, or -")
 	}
 	return Figure{v, doubtful}, nil
 }
@@ -223,7 +223,7 @@ func find(gpus []GPU, d Device) (*GPU, string, bool) {
 			return part(g, d)
 		}
 		if d.Memory == 0 && len(named) == 1 {
-			return named[0], "by its name, " + d.Name, true
+			return named[0], "by name, " + d.Name, true
 		}
 		return slice(named, d)
 	}
@@ -257,7 +257,7 @@ func near(a, b int64) bool { return math.Abs(float64(a)/float64(b)-1) <= sameMem
 
 // part scales a row where the device has fewer units than it: a partition.
 func part(g *GPU, d Device) (*GPU, string, bool) {
-	why := "by its name and memory, " + d.Name
+	why := "by name and memory, " + d.Name
 	if d.Units == 0 || g.Units == 0 || float64(d.Units) >= nearlyAll*float64(g.Units) {
 		return g, why, true
 	}

@@ -8,18 +8,18 @@ import (
 )
 
 // NOTE: a table is a tree of pages, and SQLite ends a query at the first page
-// that contradicts itself. What stands behind that page is read from the other
+// that contradicts itself. What is after that page is read from the other
 // end, in descending order, until it is met again. Rows in between are lost.
 
-// damagedTable is a table of which rows could not be read.
+// damagedTable is a table with unreadable rows.
 type damagedTable struct {
 	table    string
 	missing  int64 // rowids between those that could be read
-	disorder int64 // rows whose rowid is not above that of the row before: a page stands where another did
+	disorder int64 // rows whose rowid is not above that of the row before: a page is where another did
 }
 
-// around runs a query that selects rowid behind its n columns, and goes on
-// behind a damaged page.
+// around runs a query that selects rowid after its n columns, and goes on
+// after a damaged page.
 func (db *database) around(table, query string, n int, f func(*row) error) error {
 	lost := damagedTable{table: table}
 	last, seen := int64(0), false

@@ -125,7 +125,7 @@ func (s *scanner) readSamples() error {
 			return nil
 		}
 		if state := r.int(3); state > stateRunning {
-			return nil // found waiting: the switches tell that with times
+			return nil // found waiting: the switches have that with times
 		}
 		name := ""
 		if symbol, ok := top[r.int(0)]; ok {

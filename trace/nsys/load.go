@@ -122,7 +122,7 @@ func (l *loader) report(scanners []*scanner) {
 		l.b.LoseDetail(event.BadEvent, noText, "NVTX ranges whose text and textId are both null")
 	}
 	if noTime > 0 {
-		l.b.LoseDetail(event.BadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
+		l.b.LoseDetail(event.BadTime, noTime, "rows without a start or end, or with a start of 0 far before all others")
 	}
 	if farTime > 0 {
 		l.b.LoseDetail(event.BadTime, farTime, "timestamps decades away")
@@ -136,11 +136,11 @@ func (l *loader) report(scanners []*scanner) {
 	l.describe()
 }
 
-// unread are tables that are not read yet, and what they would add.
+// unread are tables that are not read yet, and the reason to want them.
 var unread = []struct{ table, adds string }{
 	{"CUDA_GPU_MEMORY_USAGE_EVENTS", "allocations and frees, and what they hold up"},
 	{"CUDA_CALLCHAINS", "the code behind calls that wait or allocate"},
-	{"NVTX_PAYLOAD_SCHEMAS", "sizes of messages of NCCL, where the export has --include-blobs=true"},
+	{"NVTX_PAYLOAD_SCHEMAS", "NCCL message sizes; needs nsys export --include-blobs=true"},
 	{"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "which stream's event released a wait"},
 	{"CUDA_GRAPH_NODE_EVENTS", "where kernels of graphs were captured"},
 	{"GPU_METRICS", "how busy multiprocessors, tensor cores and memory were"},
@@ -158,7 +158,7 @@ func (l *loader) reportUnread() {
 	for _, u := range unread {
 		if err := l.db.scan(u.table, []string{"start"}, func(*row) error { return errFound }); errors.Is(err,
 			errFound) {
-			l.b.LoseDetail(event.Unread, 1, u.table+" would add "+u.adds)
+			l.b.LoseDetail(event.Unread, 1, u.table+" ("+u.adds+")")
 		}
 	}
 }

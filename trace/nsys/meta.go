@@ -9,7 +9,7 @@ import (
 )
 
 // extraStoredAPINames is the key of [trace.Meta.Extra] under which the names
-// of API calls stand as the export stores them: a JSON object from the name
+// of API calls are as the export stores them: a JSON object from the name
 // without version suffix to the list of stored names.
 const extraStoredAPINames = "nsys_stored_api_names"
 

@@ -55,7 +55,7 @@ CREATE TABLE `+table+"("+columns+");"+strings.Repeat("INSERT INTO "+table+" VALU
 					said += l.Detail
 				}
 			}
-			if strings.HasPrefix(said, table+" would add ") != (rows > 0) || tr.Len(event.LaneGPU) != 1 {
+			if strings.HasPrefix(said, table+" (") != (rows > 0) || tr.Len(event.LaneGPU) != 1 {
 				t.Errorf("%s with %d rows: health says %q", table, rows, said)
 			}
 		}

@@ -16,7 +16,7 @@ type zeroRows struct {
 }
 
 const (
-	// zeroOthers is how many other activities it takes to tell what is far from them.
+	// zeroOthers is how many other activities it takes to find what is far from them.
 	zeroOthers = 20
 	// zeroShare is of how many others one may have no clock; more begin the recording.
 	zeroShare = 100

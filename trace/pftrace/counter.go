@@ -59,7 +59,7 @@ func (c *counterSet) learn(m []byte) bool {
 func (x *parser) gpuCounter(s *interned, ts int64, m []byte) bool {
 	set := &x.inline
 	device := int64(trace.None)
-	for rest := m; len(rest) > 0; { // the description may stand behind the values
+	for rest := m; len(rest) > 0; { // the description may be after the values
 		var f int
 		var num uint64
 		var body []byte

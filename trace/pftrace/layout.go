@@ -6,9 +6,9 @@ import (
 )
 
 // NOTE on slices that come again. Nine of ten slices of a trace with Python stacks are frames that came before: the
-// same fields, and annotations of the same names, of which either nothing but the names counts (Python id, Input
+// same fields, and annotations of the same names; either nothing but the names counts (Python id, Input
 // Dims) or two numbers that differ from slice to slice (correlation, External id). Such a slice is remembered by the
-// bytes in front of its annotations, with the layout of these. Where the same bytes come again, followed by
+// bytes before its annotations, with the layout of these. Where the same bytes come again, followed by
 // annotations of the same names, it is the same slice at another time, as parsing looks at nothing else; its numbers
 // are all that is read. Anything else is parsed field by field.
 
@@ -45,14 +45,14 @@ type known struct {
 	queue   int32
 }
 
-// ending is an end of a slice, and the number of its queue: the whole packet behind its time, which means the same
+// ending is an end of a slice, and the number of its queue: the whole packet after its time, which means the same
 // always.
 type ending struct {
 	text  short // of no bytes for none
 	queue int32
 }
 
-// numbers is how many bytes of a track_event are whole numbers with tags of one byte, which stand in front of its
+// numbers is how many bytes of a track_event are whole numbers with tags of one byte, which are before its
 // annotations.
 func numbers(m []byte) int {
 	n := 0
@@ -66,7 +66,7 @@ func numbers(m []byte) int {
 
 // layout is what the annotations of a slice are, in their order.
 type layout struct {
-	text string // of each, what stands behind its length up to its value; of one without a value, its name
+	text string // of each, what is after its length up to its value; of one without a value, its name
 	args []layoutArg
 
 	values bool // some count
@@ -82,8 +82,8 @@ type layoutArg struct {
 // maxLayouts bounds how many a parser knows; a trace has one or two for each category.
 const maxLayouts = 64
 
-// pattern is annotations no value of which counts, as they stood in a slice: the values of those of the next one are
-// mostly as long, and then a few words tell that all names and lengths are the same.
+// pattern is annotations no value of which counts, as they were in a slice: the values of those of the next one are
+// mostly as long, and then a few words show that all names and lengths are the same.
 type pattern struct {
 	n      int // bytes; 0 for none
 	misses int

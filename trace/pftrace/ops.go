@@ -29,7 +29,7 @@ type op struct {
 	what opKind
 }
 
-// sample is the value of a counter: of a GPU, or one that is a track, whose name and GPU that tells.
+// sample is the value of a counter: of a GPU, or one that is a track, with a name and a GPU.
 type sample struct {
 	name   string
 	device int64

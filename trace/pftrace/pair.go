@@ -10,8 +10,8 @@ import (
 // A slice is a packet for its begin and one for its end, and an end does not say which begin it ends. Perfetto's own
 // writers write packets as time goes on, and an end belongs to the last begin of its track that is open. PyTorch
 // writes all begins of a kind in the order of its buffers and then all ends in the same order; overlapping kernels of
-// one stream, which a stack could not tell apart, come out right that way. Which of the two a sequence is, its
-// timestamps tell: in the second one they go back from the last begin to the first end. So the first ends of a
+// one stream, which a stack could not separate, come out right that way. Which of the two a sequence is, its
+// timestamps show: in the second one they go back from the last begin to the first end. So the first ends of a
 // sequence are kept, and pair once more where timestamps go back.
 
 // order is what is known of the order in which a sequence is written.

@@ -116,19 +116,19 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 	case errors.Is(err, decompress.ErrLimit):
 		return fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
 	case errors.As(err, &broken):
-		d.b.LoseDetail(event.BadCompression, 1, fmt.Sprintf("behind byte %d", offset))
+		d.b.LoseDetail(event.BadCompression, 1, fmt.Sprintf("after byte %d", offset))
 		d.b.LoseDetail(event.BadCompression, 0, broken.Err.Error()+", "+broken.Extent())
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		d.b.LoseDetail(event.Truncated, 1, fmt.Sprintf("a packet that is cut off at byte %d", offset))
 	case errors.Is(err, errFrame):
-		d.b.LoseDetail(event.BadEvent, 1, fmt.Sprintf("everything behind byte %d, where there is no packet", offset))
+		d.b.LoseDetail(event.BadEvent, 1, fmt.Sprintf("everything after byte %d, where there is no packet", offset))
 	default:
 		return err
 	}
 	return nil
 }
 
-// report tells what was lost, and where the trace is from.
+// report adds what was lost, and where the trace is from.
 func (d *reader) report(x *parser) {
 	lose := func(reason event.Loss, n int64, what string) {
 		for range min(n, 1) {

@@ -8,8 +8,8 @@ import (
 )
 
 // NOTE on where events go. An event becomes a row of the trace as soon as it begins, and gets its end when that
-// comes. Some have to wait until more is known: where they lie, if their track is described behind them; what they
-// are, if nothing but that would tell, and their process may still turn out to be a GPU; whether they touch the
+// comes. Some have to wait until more is known: where they lie, if their track is described after them; what they
+// are, if nothing but that shows it, and their process may still turn out to be a GPU; whether they touch the
 // window that is asked for, until their end comes. They are kept with their track.
 
 // process is what lies on the tracks of one. That of a GPU holds activities and makes no calls.
@@ -137,7 +137,7 @@ func (d *reader) add(e *kept, t *track, kind event.Kind) place {
 	return place(d.b.Add(d.data(e, t, kind)))
 }
 
-// release stores the events of a track that waited to be told what they are. Where a window is asked for, they wait
+// release stores the events of a track that waited for their kind. Where a window is asked for, they wait
 // for their ends.
 func (d *reader) release(t *track) {
 	if len(t.waiting) == 0 || d.o.Window != [2]int64{} {
@@ -155,7 +155,7 @@ func (d *reader) release(t *track) {
 	}
 }
 
-// finish stores what still waits: nothing else will tell more.
+// finish stores what still waits: nothing else follows.
 func (d *reader) finish() {
 	ids := sorted(d.tracks)
 	for _, id := range ids {
@@ -204,7 +204,7 @@ func (d *reader) data(e *kept, t *track, kind event.Kind) trace.EventData {
 	return out
 }
 
-// name tells the builder what threads are called.
+// name passes names of threads to the builder.
 func (d *reader) name(t *track) {
 	if t.gpu {
 		return

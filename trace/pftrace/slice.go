@@ -12,7 +12,7 @@ type head struct {
 	value          float64
 }
 
-// event reads a track_event: the begin or the end of a slice. tail is all of its packet that is behind the time, nil
+// event reads a track_event: the begin or the end of a slice. tail is all of its packet that is after the time, nil
 // where there is more in it.
 func (x *parser) event(s *interned, ts int64, m, tail []byte) bool {
 	n := numbers(m)
@@ -36,7 +36,7 @@ func (x *parser) event(s *interned, ts int64, m, tail []byte) bool {
 	return x.other(s, ts, m, n, slot, tail)
 }
 
-// other reads a track_event that is not known, of which n bytes are numbers.
+// other reads an unknown track_event whose first n bytes are numbers.
 func (x *parser) other(s *interned, ts int64, m []byte, n int, slot int16, tail []byte) bool {
 	e := &x.slice
 	*e = slice{}
@@ -184,7 +184,7 @@ func (e *slice) take(x *parser, s *interned, m []byte) bool {
 	return true
 }
 
-// takeNumber is take for what nearly all are: a name, and behind it a number or what is not used. It reports whether
+// takeNumber is take for what nearly all are: a name, and after it a number or what is not used. It reports whether
 // that was all.
 func (e *slice) takeNumber(m []byte) bool {
 	if len(m) < 3 || m[0] != argName<<3|2 || m[1] >= 0x80 || 2+int(m[1]) >= len(m) {

@@ -84,7 +84,7 @@ var errFrame = errors.New("not a packet")
 // packets reads the packets of a trace one by one.
 type packets struct {
 	src    *ahead
-	rest   []byte // of the block, behind the packet given out
+	rest   []byte // of the block, after the packet given out
 	buf    []byte // a packet that lies in several blocks
 	offset int64  // of the next packet
 	most   int    // bytes of a packet
@@ -158,7 +158,7 @@ func (p *packets) fill() (err error) {
 	return err
 }
 
-// take returns up to n bytes of the block, and goes behind them.
+// take returns up to n bytes of the block, and goes after them.
 func (p *packets) take(n int) []byte {
 	b := p.rest[:min(n, len(p.rest))]
 	p.rest = p.rest[len(b):]

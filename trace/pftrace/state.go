@@ -7,7 +7,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// evidence is what an event carries; its kind is told by that.
+// evidence is what an event carries; its kind follows from that.
 type evidence uint32
 
 const (
@@ -187,7 +187,7 @@ func (x *parser) text(b []byte) uint32 {
 // argKey is what an annotation's name means.
 type argKey uint32
 
-// The keys whose values are kept. Of others only what they tell of the event is: they are evidence, behind keyEvidence.
+// The keys whose values are kept. Of others only what they say of the event is: they are evidence, after keyEvidence.
 const (
 	keyNone argKey = iota
 	keyCorrelation
@@ -269,7 +269,7 @@ func (e *slice) set(key argKey, v int64) {
 	}
 }
 
-// kindOf tells an event's kind by what it carries, best first.
+// kindOf finds an event's kind by what it carries, best first.
 func (e *kept) kindOf(d *reader) event.Kind {
 	name := d.texts[e.name]
 	gpu := e.has&onGPU != 0 || e.has&(hasDevice|hasStream) == hasDevice|hasStream
@@ -328,7 +328,7 @@ func (d *reader) categoryKind(category uint32, name string) event.Kind {
 	return *k
 }
 
-// callKind tells the driver's calls (cuLaunchKernel) from the runtime's (cudaLaunchKernel, hipLaunchKernel).
+// callKind separates the driver's calls (cuLaunchKernel) from the runtime's (cudaLaunchKernel, hipLaunchKernel).
 func callKind(name string) event.Kind {
 	if strings.HasPrefix(name, "cu") && len(name) > 2 && name[2] >= 'A' && name[2] <= 'Z' {
 		return event.Driver
@@ -336,7 +336,7 @@ func callKind(name string) event.Kind {
 	return event.Runtime
 }
 
-// activity tells what ran on a stream.
+// activity is what ran on a stream.
 func (e *kept) activity(name string) event.Kind {
 	switch {
 	case strings.HasPrefix(name, "Memcpy") || e.has&hasBytes != 0 && strings.Contains(name, "Copy"):

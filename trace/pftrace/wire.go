@@ -154,7 +154,7 @@ func longTag(first uint64, m []byte) (tag uint64, rest []byte, ok bool) {
 	return tag, m[max(n, 0):], n > 0 && more < 1<<25 && tag>>3 > 0 && tag>>3 <= uint64(protowire.MaxValidNumber)
 }
 
-// varint reads a number, at once where at most nine bytes hold it and eight are there. What is behind it is nil if it
+// varint reads a number, at once where at most nine bytes hold it and eight are there. What is after it is nil if it
 // has no end.
 func varint(m []byte) (uint64, []byte) {
 	if len(m) >= 8 {

@@ -102,7 +102,7 @@ func copyName(operation string) string {
 	return "Memcpy"
 }
 
-// lanes puts activities on their streams where the file tells streams apart, else
+// lanes puts activities on their streams where the file separates streams, else
 // on their queues. Which it is, the first activity with a stream decides: until
 // then they wait.
 type lanes struct {

@@ -79,7 +79,7 @@ func (n names) of(kind, operation int) (string, string) {
 	return n[kind].Kind, n[kind].Operations[operation]
 }
 
-// reader reads one document. Lookups stand in front of the records, so one pass is enough.
+// reader reads one document. Lookups are before the records, so one pass is enough.
 type reader struct {
 	ctx context.Context
 	dec *json.Decoder
@@ -92,7 +92,7 @@ type reader struct {
 	kernels  map[int64]string
 	buffer   names
 	markers  map[uint64]string
-	counters []activity // dispatches that only counters tell of
+	counters []activity // dispatches that only counters have
 	records  int
 	unnamed  int64
 	skipped  map[string]int64 // records that nothing here makes of

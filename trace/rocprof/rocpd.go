@@ -17,7 +17,7 @@ import (
 )
 
 // NOTE: tables of a rocpd database end in an id of the recording, and views
-// without it stand in front of them. A database that was merged of several has
+// without it are before them. A database that was merged of several has
 // several of each. Only tables are read, never views, which may be anything;
 // columns that a version lacks read as NULL; rows of other tables are found by
 // their id, the key of the table, so that reading stays linear.
@@ -164,7 +164,7 @@ func (r *rocpd) count(table string) (n int64) {
 // join is a table that a row refers to, by its id.
 type join struct{ as, table, by string }
 
-// selects makes a query over a table t, columns of which are "t.start", and those
+// selects makes a query over a table t with columns such as "t.start", and those
 // that it refers to; what is not there is NULL.
 func (r *rocpd) selects(suffix, table string, joins []join, columns ...string) string {
 	of := map[string]string{"t": table + suffix}

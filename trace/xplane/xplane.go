@@ -46,7 +46,7 @@ const (
 	statMetadata, statDouble, statUint, statInt, statText, statRef    = 1, 2, 3, 4, 5, 7
 )
 
-// match tells an XSpace from Perfetto's format, which begins alike: the first
+// match separates an XSpace from Perfetto's format, which begins alike: the first
 // message is a plane, which has a number and a name, and nothing above field 6.
 func match(head []byte) bool {
 	field, typ, n := protowire.ConsumeTag(head)
@@ -146,7 +146,7 @@ type metadata struct {
 	stats []stat
 }
 
-// plane is one of them; its tables stand behind its lines.
+// plane is one of them; its tables are after its lines.
 type plane struct {
 	name   string
 	lines  [][]byte

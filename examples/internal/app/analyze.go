@@ -203,7 +203,7 @@ func (e *Env) GPU(a *layer.Analysis) (*layer.Device, error) {
 		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
 	}
 	if want == nil && len(a.Devices) > 1 {
-		e.Notef("GPU %d of %d, the one with most GPU time; --device takes another one", d.ID, len(a.Devices))
+		e.Notef("analysed GPU %d of %d, the busiest (--device selects another one)", d.ID, len(a.Devices))
 	}
 	return d, nil
 }

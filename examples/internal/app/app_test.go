@@ -91,7 +91,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 			"hello world in red as text, auto, first, layers 0, demo true\n",
 			"--no-toc has no effect\n--old is gone\na note of two lines\n"},
 		{"bad choice", []string{"--boundaries", "x"}, 2, "",
-			"hello: invalid value \"x\" for flag -boundaries: want one of auto, modules, repeats, anchor-closes, anchor-opens (see hello -h)\n"},
+			"hello: invalid value \"x\" for flag --boundaries: want one of auto, modules, repeats, anchor-closes, anchor-opens (see hello -h)\n"},
 		{"negative number", []string{"--num-layers", "-1"}, 2, "",
 			"hello: --num-layers -1: want a positive number, or 0 to find it (see hello -h)\n"},
 		{"output in no directory", []string{"--output", filepath.Join("no", "such", "dir")}, 1, "", ""},

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -143,6 +144,9 @@ func isSwitch(f *flag.Flag) bool {
 func suggestFlag(fs *flag.FlagSet, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
+		if value, rest, ok := strings.Cut(err.Error(), " for flag -"); ok {
+			return errors.New(value + " for flag --" + rest)
+		}
 		return err
 	}
 	var names []string

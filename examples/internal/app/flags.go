@@ -71,7 +71,7 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.IntVar(&env.NumLayers, "num-layers", 0, "`N`: number of layers (default: from the config or the trace)")
 		env.Boundaries = boundaryModes[0]
 		fs.Var(oneOf(&env.Boundaries, boundaryModes), "boundaries",
-			"`MODE`: how to find layers: "+strings.Join(boundaryModes, ", "))
+			"`MODE`: "+strings.Join(boundaryModes, ", "))
 		env.HashLayers = hashLayers[0]
 		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers",
 			"`END`: position of the config's hash layers: "+strings.Join(hashLayers, ", "))
@@ -111,9 +111,10 @@ func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
 // formatFlags defines --format and --width.
 func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
 	env.Format = p.Formats[0]
-	usage := "`FORMAT`: " + list(p.formats())
+	usage := "`FORMAT`: " + strings.Replace(list(p.formats())+",", ",", " (default),", 1)
+	usage = strings.TrimSuffix(usage, ",")
 	if more := p.checkFormats(); len(more) > 0 {
-		usage += "; with --fail-on: " + list(more)
+		usage += "; gates: " + list(more)
 	}
 	fs.Var(&choice[Format]{&env.Format, append(p.formats(), p.checkFormats()...), Format.where}, "format", usage)
 	p.documentFlags(fs, env)

@@ -60,7 +60,7 @@ func (f Format) where() string {
 	case HTML:
 		return "--html FILE writes a page, where the command has it"
 	case Text, Markdown:
-		return "most commands have it"
+		return "other commands have it"
 	}
 	if slices.Contains(ofConditions(), f) {
 		return "every command with --fail-on has it"

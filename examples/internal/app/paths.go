@@ -159,7 +159,7 @@ func (n named) reads(file os.FileInfo) bool {
 	}
 	list, err := trace.ListFiles(n.path, strata.Formats()...)
 	if err != nil {
-		return false // the program tells it
+		return false // the program reports it
 	}
 	for _, f := range list {
 		if at, err := os.Stat(f.Path); err == nil && os.SameFile(at, file) {

@@ -23,7 +23,7 @@ import (
 // The exit codes of all programs.
 const (
 	ExitOK    = 0 // done, or nobody reads the output any more
-	ExitError = 1 // an error, told in one line on stderr
+	ExitError = 1 // an error, reported in one line on stderr
 	ExitUsage = 2 // wrong usage
 	// A program that judges ends with these codes, and its output is complete.
 	ExitFailed       = gate.ExitFailed

@@ -29,7 +29,7 @@ func (r *Reckoning) Register(fs *flag.FlagSet, gpu string) {
 	fs.StringVar(&r.peaks, "peak", "", "`TYPE=N,…`: peaks in TFLOP/s and TB/s, e.g. bf16=708,memory=4.9")
 	fs.StringVar(&r.rules, "op-rules", "", "`FILE`: ops to count as known ones, [{\"op\": \"lib::gemm\", \"like\": \"aten::mm\"}]")
 	fs.StringVar(&r.cache, "kv-dtype", "", "`TYPE`: type of the KV cache, e.g. fp8 (default: the activations')")
-	fs.Int64Var(&r.Tokens, "tokens", 0, "`NUMBER` of tokens of a pass (default: from the trace)")
+	fs.Int64Var(&r.Tokens, "tokens", 0, "`NUMBER`: tokens of a pass (default: from the trace)")
 	fs.Int64Var(&r.Batch, "batch", 0, "`NUMBER`: requests of a pass (default: the tokens, or 1 with --prefill)")
 	fs.Int64Var(&r.KVLen, "kv-len", 0, "`NUMBER`: tokens in a request's cache (default: unknown)")
 	fs.BoolVar(&r.Prefill, "prefill", false, "count the tokens as prefilled, not decoded")

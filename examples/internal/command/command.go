@@ -241,11 +241,11 @@ Commands:
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.answers)
 	}
-	b.WriteString(`  explain       what a finding means, how it is found, what to do
-  completion    a completion script for bash, zsh, fish or powershell
-  skill         a skill for coding agents; --install DIR copies it to where they look
-  schema        the JSON Schema of each document, by its name
-  version       which build this is
+	b.WriteString(`  explain       explain a finding: meaning, method, limits, fix
+  completion    print a completion script for bash, zsh, fish or powershell
+  skill         print the skill for coding agents; --install DIR copies it
+  schema        print the JSON Schema of a document
+  version       print the version
 
 A way through:
   strata x.json.gz                               what is wrong here, largest first
@@ -254,9 +254,9 @@ A way through:
   strata breakdown x.json.gz --layer 3           one layer kernel by kernel
   strata compare --a old.json.gz --b new.json.gz --fail-on 3%    a gate: exit code 3 above 3%
 
-FILE is torch-profiler JSON (plain, gzip, zstd), a Perfetto trace of the same, or an nsys .sqlite export; "-" is the
-standard input, a directory is looked through. Flags may stand before and behind the file.
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 a --fail-on condition is met, 4 it cannot be decided.
+FILE is a torch.profiler JSON (plain, gzip, zstd), .pftrace, nsys .sqlite export, rocprofv3 JSON or .db, or XPlane
+.xplane.pb; "-" is standard input; a directory is searched. Flags may precede or follow the file.
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 a --fail-on condition is met, 4 undecided.
 `)
 	_, err := io.WriteString(stdout, b.String())
 	return told(stderr, err)

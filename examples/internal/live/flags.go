@@ -42,102 +42,102 @@ func Framework(name string) (capture.Framework, error) {
 
 // ServerFlags are needed to talk to a server.
 func (s *Settings) ServerFlags(fs *flag.FlagSet) {
-	fs.Var(urls{&s.O}, "url", "address of the server, `http://host:port`; repeat it to name each engine of a deployment: where the first is a gateway, requests go through it")
+	fs.Var(urls{&s.O}, "url", "`http://host:port`: server address; repeat it for each engine behind a gateway")
 	s.ModelFlags(fs)
-	fs.StringVar(&s.O.Model, "model", "", "`NAME` to send with OpenAI requests; empty: the first of /v1/models")
+	fs.StringVar(&s.O.Model, "model", "", "`NAME`: model of OpenAI requests (default: the first of /v1/models)")
 }
 
 // ModelFlags are common to one server and to a matrix of them.
 func (s *Settings) ModelFlags(fs *flag.FlagSet) {
-	s.framework = fs.String("framework", "auto", "the server's `NAME`, in any usual spelling: auto, sglang, vllm, tensorrt-llm (tllm), tokenspeed (ts)")
+	s.framework = fs.String("framework", "auto", "`NAME`: server: auto, sglang, vllm, tensorrt-llm or tokenspeed")
 	s.RequestFlags(fs)
 }
 
 // RequestFlags are of every request, whatever the server.
 func (s *Settings) RequestFlags(fs *flag.FlagSet) {
-	fs.Var(&s.header, "header", "`\"Name: value\"` added to every request, such as an Authorization; may be repeated")
+	fs.Var(&s.header, "header", "`\"NAME: VALUE\"`: header of every request, e.g. Authorization; repeatable")
 	s.requestTimeout = seconds(10 * time.Minute)
-	fs.Var(&s.requestTimeout, "request-timeout", "longest `TIME` for one request, in seconds or as 90s, 10m")
+	fs.Var(&s.requestTimeout, "request-timeout", "`TIME`: limit of one request, in seconds or as 90s, 10m")
 }
 
 // FolderFlags say where the traces go.
 func (s *Settings) FolderFlags(fs *flag.FlagSet) {
-	fs.StringVar(&s.O.OutputDir, "output-dir", "", "`DIR` for the traces; vLLM: its torch_profiler_dir")
+	fs.StringVar(&s.O.OutputDir, "output-dir", "", "`DIR`: folder of the traces; vLLM: its torch_profiler_dir")
 	fs.StringVar(&s.O.ServerOutputDir, "server-output-dir", "",
-		"the same `DIR` as the server sees it, where that differs (containers)")
+		"`DIR`: the same folder as the server sees it (containers)")
 }
 
 // ProbeFlags shape probe and legacy requests.
 func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
 	s.probe = true
-	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
+	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER`: "+requests)
 	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "",
-		"`TEXT` of probe and legacy requests; empty: a short question about GPUs")
+		"`TEXT`: prompt of probe and legacy requests (default: a short question)")
 	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64,
-		"`NUMBER` of tokens a probe or legacy request may generate")
+		"`NUMBER`: most tokens of a probe or legacy request")
 }
 
 // OnlyProbeFlags are those of a probe, in the published script's spelling too.
 func (s *Settings) OnlyProbeFlags(fs *flag.FlagSet) {
 	s.probe = true
 	for _, name := range []string{"probe-requests", "requests"} {
-		fs.IntVar(&s.O.ProbeRequests, name, 6, "`NUMBER` of requests")
+		fs.IntVar(&s.O.ProbeRequests, name, 6, "`NUMBER`: requests to send")
 	}
 	for _, name := range []string{"probe-prompt", "prompt"} {
-		fs.Var((*list)(&s.O.ProbePrompts), name, "`TEXT` to send; may be repeated, the texts are sent in turn; not given: three of this program's")
+		fs.Var((*list)(&s.O.ProbePrompts), name, "`TEXT`: prompt; repeatable, sent in turn (default: three built-in prompts)")
 	}
 	for _, name := range []string{"probe-max-new-tokens", "max-tokens"} {
-		fs.IntVar(&s.O.ProbeMaxNewTokens, name, 64, "`NUMBER` of tokens a request may generate")
+		fs.IntVar(&s.O.ProbeMaxNewTokens, name, 64, "`NUMBER`: most tokens of a request")
 	}
 	fs.Var(&s.requestTimeout, "timeout", "the same as --request-timeout")
 }
 
 // WindowFlags shape what is profiled.
 func (s *Settings) WindowFlags(fs *flag.FlagSet) {
-	s.workload = app.Choice(fs, "profile-workload", "what to profile, a `WORKLOAD` of", "both", "prefill", "decode",
+	s.workload = app.Choice(fs, "profile-workload", "`WORKLOAD`: what to profile", "both", "prefill", "decode",
 		"legacy")
-	fs.IntVar(&s.O.NumSteps, "num-steps", 5, "`NUMBER` of forward passes to profile")
-	fs.IntVar(&s.O.WarmupSteps, "warmup-steps", 10, "`NUMBER` of passes of the same shape before the profiler is armed")
-	fs.IntVar(&s.O.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS` of a prefill prompt")
-	fs.IntVar(&s.O.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS` a prefill request generates")
-	fs.IntVar(&s.O.Decode.InputLen, "decode-input-len", 1, "`WORDS` of a decode prompt")
+	fs.IntVar(&s.O.NumSteps, "num-steps", 5, "`NUMBER`: forward passes to profile")
+	fs.IntVar(&s.O.WarmupSteps, "warmup-steps", 10, "`NUMBER`: passes of the same shape before profiling starts")
+	fs.IntVar(&s.O.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS`: length of a prefill prompt")
+	fs.IntVar(&s.O.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS`: output of a prefill request")
+	fs.IntVar(&s.O.Decode.InputLen, "decode-input-len", 1, "`WORDS`: length of a decode prompt")
 	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048,
-		"`TOKENS` a decode request generates (SGLang; the others one per step and one more)")
+		"`TOKENS`: output of a decode request (SGLang; others: the steps and 1)")
 	fs.BoolVar(&s.O.ProfileByStage, "profile-by-stage", false,
-		"have the server write one trace per stage (SGLang, with --profile-workload legacy)")
+		"write one trace per stage (SGLang, --profile-workload legacy)")
 	fs.BoolVar(&s.O.MergeProfiles, "merge-profiles", false,
-		"have the server merge the ranks into one more trace (SGLang)")
+		"also merge the ranks into one trace (SGLang)")
 	off(fs, "no-profile-by-stage", &s.O.ProfileByStage)
 	off(fs, "no-merge-profiles", &s.O.MergeProfiles)
 	fs.StringVar(&s.O.ProfilePrefix, "profile-prefix", "",
-		"`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
-	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang, TensorRT-LLM's routes, vLLM with delay_iterations)")
+		"`PREFIX`: start of the traces' names (SGLang; TokenSpeed: profile_id)")
+	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP`: first step of the window; 0: the next one (not every server)")
 	s.delay = seconds(5 * time.Second)
-	fs.Var(&s.delay, "probe-delay", "`TIME` between arming the profiler and the first request, in seconds or as 5s, 1m")
-	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); 0: one that no other run has, so that no prefix cache knows the prompts")
+	fs.Var(&s.delay, "probe-delay", "`TIME`: pause between arming the profiler and the first request")
+	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER`: index of the first prompt; 0: a new one, unknown to prefix caches")
 	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false,
-		"ask the server to generate on past an end-of-sequence token (a second try does)")
-	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER` of requests in flight: the batch of a decode window")
-	fs.Var(&s.attach, "attach", "profile the traffic that is there for this `TIME` and send no requests")
-	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "leave a stage that is not valid at that; else it is captured once more with what should remove the cause")
-	fs.Var(&s.activities, "activities", "what to record, a `LIST` of CPU, GPU and what else the server knows (SGLang, TensorRT-LLM, TokenSpeed); empty: CPU,GPU")
+		"ignore end-of-sequence tokens (a second try always does)")
+	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER`: requests in flight, the batch of a decode window")
+	fs.Var(&s.attach, "attach", "`TIME`: profile existing traffic for this long; send no requests")
+	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "do not capture an invalid stage again")
+	fs.Var(&s.activities, "activities", "`LIST`: what to record, e.g. CPU,GPU (not vLLM) (default: CPU,GPU)")
 	fs.Var(optional{&s.O.WithStack}, "with-stack",
-		"have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
+		"`true|false`: record stacks (SGLang, TokenSpeed) (default: as launched)")
 	fs.Var(optional{&s.O.RecordShapes}, "record-shapes",
-		"have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
-	fs.BoolVar(&s.O.Nsys, "nsys", false, "arm cudaProfilerApi ranges, for a server launched under Nsight Systems (capture doctor prints the line); the report is exported to SQLite, which host reads")
+		"`true|false`: record shapes (SGLang, TokenSpeed) (default: true for SGLang)")
+	fs.BoolVar(&s.O.Nsys, "nsys", false, "use cudaProfilerApi of a server under nsys; exports SQLite")
 	s.WaitFlags(fs)
 }
 
 // WaitFlags say how traces are waited for and checked.
 func (s *Settings) WaitFlags(fs *flag.FlagSet) {
-	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
+	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER`: traces to wait for per stage (default: as the server says)")
 	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute),
 		seconds(2*time.Second)
-	fs.Var(&s.traceTimeout, "trace-timeout", "longest `TIME` to wait for complete traces once the profiler is stopped")
-	fs.Var(&s.stopTimeout, "stop-timeout", "longest `TIME` to wait for /stop_profile, which vLLM answers when all is written")
-	fs.Var(&s.stableFor, "stable-for", "`TIME` a file must keep its size before its end is checked")
-	fs.BoolVar(&s.inspect, "inspect", true, "read each trace and report steps, GPU events and an empty window")
+	fs.Var(&s.traceTimeout, "trace-timeout", "`TIME`: wait for complete traces after profiling stops")
+	fs.Var(&s.stopTimeout, "stop-timeout", "`TIME`: wait for the answer to /stop_profile")
+	fs.Var(&s.stableFor, "stable-for", "`TIME`: how long a file must keep its size to be complete")
+	fs.BoolVar(&s.inspect, "inspect", true, "read each trace; report steps, GPU events and empty windows")
 }
 
 // OptionsOfURL is [Settings.Options] of a program that needs --url.

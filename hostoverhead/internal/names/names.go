@@ -9,12 +9,13 @@ import (
 var word = regexp.MustCompile(`[0-9A-Za-z_.\x{80}-\x{10FFFF}]+`)
 
 // Generalise makes one name of names that differ in their numbers only:
-// separate numbers become N, and what torch's emit_nvtx appends is cut.
+// separate numbers become N, and addresses and what torch's emit_nvtx appends are cut.
 // "[Executor] _forward_step 9: 0 ctx reqs" becomes "[Executor] _forward_step N:
 // N ctx reqs"; "layer0" and "gemm_128x64" stay.
 func Generalise(name string) string {
 	name, _, _ = strings.Cut(name, ", op_id = ")
 	name, _, _ = strings.Cut(name, ", seq = ")
+	name = withoutAddress(name)
 	return word.ReplaceAllStringFunc(name, func(w string) string {
 		if strings.Trim(w, "0123456789") == "" {
 			return "N"
@@ -26,12 +27,7 @@ func Generalise(name string) string {
 // WithoutLine drops the line number of a frame's name, which moves with every
 // edit of the file: "a.py(12): f" becomes "a.py: f"; and the address of an object.
 func WithoutLine(name string) string {
-	// <built-in method replay of … object at 0x7f46>: another address in each run
-	if i := strings.Index(name, " object at 0x"); i > 0 {
-		if end := strings.IndexByte(name[i:], '>'); end > 0 {
-			return name[:i] + name[i+end:]
-		}
-	}
+	name = withoutAddress(name)
 	i := strings.Index(name, "): ")
 	if i < 0 {
 		return name
@@ -41,6 +37,17 @@ func WithoutLine(name string) string {
 		return name
 	}
 	return name[:j] + name[i+1:]
+}
+
+// withoutAddress cuts the address of a Python object, which differs in each run:
+// "<built-in method replay of CUDAGraph object at 0x7f46>".
+func withoutAddress(name string) string {
+	if i := strings.Index(name, " at 0x"); i > 0 {
+		if end := strings.IndexByte(name[i:], '>'); end > 0 {
+			return name[:i] + name[i+end:]
+		}
+	}
+	return name
 }
 
 // SplitFrame parts "file.py(12): function" into "file.py(12)" and "function".

@@ -41,7 +41,7 @@ func llamaInductor() Family {
 	})
 }
 
-// FlashInfer's all-reduce holds the residual addition and the norm behind it.
+// FlashInfer's all-reduce holds the residual addition and the norm after it.
 func llamaFusedReduce() Family {
 	return family("Llama-3.3-70B, SGLang, TP 8, all-reduce fused with norms", func(prefill bool) Order {
 		attention := join(tile("64x8_64x16_4x1"), fRope, sStore, either(prefill, fPrefill, join(fDecode, fMerge)),
@@ -63,7 +63,7 @@ func qwen3Dense() Family {
 	})
 }
 
-// Gemma has norms before and behind both halves, and five sliding layers for one full one.
+// Gemma has norms before and after both halves, and five sliding layers for one full one.
 func gemma3() Family {
 	return family("Gemma-3-27B, vLLM", func(prefill bool) Order {
 		return order(join(gather, mulElem), 62, func(i int) string {
@@ -75,7 +75,7 @@ func gemma3() Family {
 	})
 }
 
-// Attention and feed-forward part stand beside each other behind one norm.
+// Attention and feed-forward part are beside each other after one norm.
 func commandR() Family {
 	return family("Command R, vLLM", func(prefill bool) Order {
 		return order(gather, 40, func(int) string {
@@ -120,7 +120,7 @@ func llamaTensorRT() Family {
 	})
 }
 
-// A conversion to fp8 stands in front of every product.
+// A conversion to fp8 is before every product.
 func llamaQuantised() Family {
 	return family("Llama-3.1-8B FP8, vLLM", func(prefill bool) Order {
 		gemm := "cutlass::device_kernel<vllm::cutlass_3x_gemm_fp8_sm90<cutlass::float_e4m3_t,cutlass::bfloat16_t>>"

@@ -54,7 +54,7 @@ func qwen3Experts() Family {
 	})
 }
 
-// latent is multi-head latent attention of SGLang with fp8 weights: norms of the compressed query and key stand inside.
+// latent is multi-head latent attention of SGLang with fp8 weights: norms of the compressed query and key are inside.
 func latent(prefill bool) string {
 	core := either(prefill, join("concat_mla_k_kernel", fa3),
 		join("flash_fwd_splitkv_mla_kernel<Flash_fwd_kernel_traits_mla<576,64,64,8>>",
@@ -80,7 +80,7 @@ func fp8Experts() string {
 		"deep_gemm::sm90_fp8_gemm_1d2d_impl<256u,7168u,1u,64u,128u,128u>", addElem)
 }
 
-// leading is a stack of n layers with latent attention of which the first k are dense.
+// leading is a stack of n layers with latent attention whose first k are dense.
 func leading(name string, n, k int) Family {
 	return family(name, func(prefill bool) Order {
 		return order(join(gather, sReduce), n, func(i int) string {
@@ -94,7 +94,7 @@ func deepSeekV3() Family     { return leading("DeepSeek-V3, SGLang, TP 8", 61, 3
 func deepSeekV2Lite() Family { return leading("DeepSeek-V2-Lite, SGLang", 27, 1) }
 func kimiK2() Family         { return leading("Kimi-K2, SGLang, TP 8", 61, 1) }
 
-// TensorRT-LLM fuses the all-reduce with the norm behind it, which begins the next layer; the shared expert runs
+// TensorRT-LLM fuses the all-reduce with the norm after it, which begins the next layer; the shared expert runs
 // before the routed ones.
 func deepSeekTensorRT() Family {
 	return family("DeepSeek-R1 FP4, TensorRT-LLM, TP 8", func(prefill bool) Order {

@@ -3,7 +3,7 @@ package families
 import "strings"
 
 // A Family is the order of kernels of a kind of model, written down from the public sources of servers and models:
-// what runs before the layers, in each of them, and behind them. Names are real ones without their parameters.
+// what runs before the layers, in each of them, and after them. Names are real ones without their parameters.
 //
 // Unlike what package gen simulates, a Family is data alone: two orders of names.
 type Family struct {
@@ -15,7 +15,7 @@ type Family struct {
 
 // An Order is the names of the kernels of one pass.
 type Order struct {
-	// Prologue runs before the first layer, Epilogue behind the last one.
+	// Prologue runs before the first layer, Epilogue after the last one.
 	Prologue, Epilogue []string
 	// Layers are the decoder layers.
 	Layers [][]string
@@ -54,7 +54,7 @@ func either(yes bool, a, b string) string {
 	return b
 }
 
-// join puts parts of a layer behind one another.
+// join puts parts of a layer one after another.
 func join(parts ...string) string { return strings.Join(parts, " ") }
 
 // Names of kernels by the library they are from.
@@ -101,5 +101,5 @@ const (
 // tile is the name of a tuned product of bf16 matrices: shapes differ by product, not by layer.
 func tile(shape string) string { return "nvjet_tst_" + shape + "_v_bz_TNT" }
 
-// head is what servers run behind the last layer: the final norm comes first.
+// head is what servers run after the last layer: the final norm comes first.
 func head(norm string) string { return join(norm, tile("256x8_64x8_4x1"), copyEl, argmax) }

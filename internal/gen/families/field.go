@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Beside marks a kernel that a server runs on a second stream, beside the kernel in front of it: a prefix of its name.
+// Beside marks a kernel that a server runs on a second stream, beside the kernel before it: a prefix of its name.
 const Beside = "beside:"
 
 // Field returns what engineers run that the other lists lack: parts of a model on one of several GPUs in a row,
@@ -44,7 +44,7 @@ func pipelineLast() Family {
 	})
 }
 
-// Adapters behind the projections of every second layer of the upper half.
+// Adapters after the projections of every second layer of the upper half.
 func adaptersInSome() Family {
 	return family("Llama-3.1-8B, vLLM, adapters in some layers", func(prefill bool) Order {
 		return order(gather, 32, func(i int) string {
@@ -59,7 +59,7 @@ func adaptersInSome() Family {
 	})
 }
 
-// FlashInfer runs chunks of context and the generation of other requests one behind the other in each layer of a
+// FlashInfer runs chunks of context and the generation of other requests one after the other in each layer of a
 // mixed pass.
 func chunkedPrefill() Family {
 	return family("Qwen2.5-72B, SGLang, TP 4, chunks beside generation", func(prefill bool) Order {
@@ -95,7 +95,7 @@ func sharedBeside() Family {
 	})
 }
 
-// Weights are fetched from the host for each layer, on a stream of their own, while the layer in front runs.
+// Weights are fetched from the host for each layer, on a stream of their own, while the layer before it runs.
 func fetchedWeights() Family {
 	return family("Llama-3.1-70B, weights fetched layer by layer", func(prefill bool) Order {
 		const fetch = Beside + "Memcpy_HtoD_(Pinned_->_Device)"
@@ -106,7 +106,7 @@ func fetchedWeights() Family {
 	})
 }
 
-// A draft of one layer runs four times in front of each verifying pass.
+// A draft of one layer runs four times before each verifying pass.
 func draftBetween() Family {
 	return family("Llama-3.3-70B with EAGLE-3 in front of each pass, vLLM, TP 4", func(prefill bool) Order {
 		draft := ""
@@ -171,7 +171,7 @@ func timeSeries() Family {
 	})
 }
 
-// ALBERT runs the weights of one layer twelve times: the kernels of a BERT behind a product that widens the embedding.
+// ALBERT runs the weights of one layer twelve times: the kernels of a BERT after a product that widens the embedding.
 func albert() Family {
 	return family("ALBERT-base, transformers", func(bool) Order {
 		g := func(s string) string { return "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize" + s + "_cublas" }
@@ -197,7 +197,7 @@ func mambaOnly() Family {
 	})
 }
 
-// An audio encoder behind two convolutions and a decoder that attends twice; the encoder runs in a prefill only.
+// An audio encoder after two convolutions and a decoder that attends twice; the encoder runs in a prefill only.
 func whisperEager() Family {
 	return family("Whisper-large-v3, transformers", func(prefill bool) Order {
 		norm, flash := "at::native::vectorized_layer_norm_kernel<float,float>",
@@ -217,7 +217,7 @@ func whisperEager() Family {
 	})
 }
 
-// A next-token layer of the model's own kind runs behind its sampling.
+// A next-token layer of the model's own kind runs after its sampling.
 func draftBehind() Family {
 	return family("GLM-4.5 with its next-token layer, SGLang, TP 8", func(prefill bool) Order {
 		layer := func(i int) string {
@@ -230,7 +230,7 @@ func draftBehind() Family {
 	})
 }
 
-// A tower of other kernels in front of a language model of more layers, in prefills.
+// A tower of other kernels before a language model of more layers, in prefills.
 func towerInFront() Family {
 	return family("Gemma-3-like with a SigLIP tower, vLLM", func(prefill bool) Order {
 		norm, gelu := "at::native::vectorized_layer_norm_kernel<c10::BFloat16,float>",

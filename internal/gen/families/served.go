@@ -87,7 +87,7 @@ const (
 // noOperator accepts what has no word of its own: gates of outputs.
 const noOperator = opname.Other + "|"
 
-// enter is the norm in front of a layer.
+// enter is the norm before a layer.
 func enter(i int, plain, added string) string { return does(opname.InputNorm, first(i, plain, added)) }
 
 // fp8 is SGLang's product of block-quantised weights: the input is quantised first.
@@ -257,7 +257,7 @@ func nemotronServed() Served {
 		})
 }
 
-// nemotronExpertsServed: the same code with experts (E), the shared one behind the routed ones, which may work in a
+// nemotronExpertsServed: the same code with experts (E), the shared one after the routed ones, which may work in a
 // latent space.
 func nemotronExpertsServed(latent bool) Served {
 	const pattern = "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"
@@ -281,7 +281,7 @@ func nemotronExpertsServed(latent bool) Served {
 			does(opname.SharedDown, tile("64x8_shared2")), does(opname.ResidualAdd, addElem))
 		return nemotronLayer(i, pattern[i], prefill, part)
 	})
-	s.Unclear = latent // products in front of experts and behind them could be a shared expert's
+	s.Unclear = latent // products before experts and after them could be a shared expert's
 	return s
 }
 

@@ -47,7 +47,7 @@ func sparseServed() Served {
 }
 
 // sparseShared: vllm vllm/models/deepseek_v32/attention.py, where three of four layers have no indexer: norms, rotary
-// embedding and cache write are one kernel, and the indexer's products stand on both sides of the queries'.
+// embedding and cache write are one kernel, and the indexer's products are on both sides of the queries'.
 func sparseShared() Served {
 	return serve("DeepSeek-V3.2 with shared top-k, vLLM, TP 8", sparseConfig("4"), join(gather, vReduce), 61,
 		head(vAddNorm), func(i int, _ bool) string {
@@ -69,7 +69,7 @@ func sparseShared() Served {
 		})
 }
 
-// llama4Served: vllm vllm/model_executor/models/llama4.py: the shared expert stands between the router and the
+// llama4Served: vllm vllm/model_executor/models/llama4.py: the shared expert is between the router and the
 // routing; full layers have neither a rotary embedding nor norms of queries and keys.
 func llama4Served() Served {
 	const config = `{"model_type":"llama4_text","hidden_size":5120,"num_hidden_layers":48,"num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,"intermediate_size":8192,"intermediate_size_mlp":16384,"num_local_experts":16,"num_experts_per_tok":1,

@@ -3,7 +3,7 @@ package families
 import "strings"
 
 // Unseen returns the orders of kinds of models that no number of the segmentation was read from: nothing is fitted to
-// them, they show what comes out of what nobody looked at. What stands in front of the layers in a pass, a vision
+// them, they show what comes out of what nobody looked at. What is before the layers in a pass, a vision
 // tower for instance, is its prologue.
 func Unseen() []Family {
 	return []Family{llamaCpp(), gpt2Eager(), rwkv7(), zamba2(), olmo2(), phiFlash(), qwenVision(), whisper(), eagle(),
@@ -63,7 +63,7 @@ func rwkv7() Family {
 	})
 }
 
-// State space alone, with one attention block in front of every sixth.
+// State space alone, with one attention block before every sixth.
 func zamba2() Family {
 	return family("Zamba2-7B, vLLM", func(prefill bool) Order {
 		return order(gather, 81, func(i int) string {
@@ -79,7 +79,7 @@ func zamba2() Family {
 	})
 }
 
-// Norms stand behind both halves only.
+// Norms are after both halves only.
 func olmo2() Family {
 	return family("OLMo-2-13B, vLLM", func(prefill bool) Order {
 		return order(gather, 40, func(int) string {
@@ -108,7 +108,7 @@ func phiFlash() Family {
 	})
 }
 
-// A vision tower of 32 blocks in front of the language model.
+// A vision tower of 32 blocks before the language model.
 func qwenVision() Family {
 	return family("Qwen2.5-VL-7B, SGLang", func(prefill bool) Order {
 		tower := ""
@@ -129,7 +129,7 @@ func qwenVision() Family {
 	})
 }
 
-// A decoder with attention to itself and to the encoder, whose blocks stand in front of it in a prefill.
+// A decoder with attention to itself and to the encoder, whose blocks are before it in a prefill.
 func whisper() Family {
 	return family("Whisper-large, vLLM", func(prefill bool) Order {
 		norm := "at::native::vectorized_layer_norm_kernel<c10::BFloat16,float>"
@@ -148,7 +148,7 @@ func whisper() Family {
 	})
 }
 
-// Three runs of a draft layer behind each pass of the target.
+// Three runs of a draft layer after each pass of the target.
 func eagle() Family {
 	return family("Llama-3.1-8B with EAGLE, SGLang", func(prefill bool) Order {
 		layerOf := func(i int) string {
@@ -162,7 +162,7 @@ func eagle() Family {
 	})
 }
 
-// A denoiser of two kinds of blocks, one behind the other.
+// A denoiser of two kinds of blocks, one after the other.
 func fluxLike() Family {
 	return family("Flux-like denoiser, diffusers", func(bool) Order {
 		norm := "at::native::vectorized_layer_norm_kernel<c10::BFloat16,float>"
@@ -222,7 +222,7 @@ func turboMind() Family {
 	})
 }
 
-// Every second layer attends to the keys and values of the one in front.
+// Every second layer attends to the keys and values of the one before it.
 func crossLayer() Family {
 	return family("keys shared by pairs of layers, SGLang", func(prefill bool) Order {
 		return order(join(gather, sReduce), 64, func(i int) string {
@@ -239,7 +239,7 @@ func crossLayer() Family {
 	})
 }
 
-// One layer that guesses the next token stands behind the head of the model.
+// One layer that guesses the next token is after the head of the model.
 func nextToken() Family {
 	return family("latent attention with a next-token layer, vLLM", func(prefill bool) Order {
 		layerOf := func(i int) string {

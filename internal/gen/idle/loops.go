@@ -175,7 +175,7 @@ func Loops() (out []Loop) {
 	}
 	for i, g := range []time.Duration{20 * ms, 99 * ms, 101 * ms} {
 		add("loader with workers", "other-process", yes, workers, g)
-		out[len(out)-1].Nsys = i < 0 // ranges of workers are nobody's: only frames tell
+		out[len(out)-1].Nsys = i < 0 // ranges of workers are nobody's: only frames show it
 	}
 
 	// A server without requests: it sleeps, blocks or polls, which is the same.

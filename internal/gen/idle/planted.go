@@ -54,7 +54,7 @@ func Graphs() Case {
 	}}
 }
 
-// Late are two ranks of which the second one's host is late by that much in each step, so that the first one waits in
+// Late are two ranks; the host of the second is late by that much in each step, so that the first one waits in
 // its all-reduce.
 func Late(by time.Duration) [2]Case {
 	const exchange = 20_000

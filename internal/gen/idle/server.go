@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 )
 
-// Server is an imaginary server of which runs are made with and without a change: what the change brings is known. It
+// Server is an imaginary server whose runs are made with and without a change: what the change brings is known. It
 // is a simulation of its own, by time: a host thread that issues work, streams that take one kernel after the other,
 // a bounded number of launches that wait for each stream, and jitter on everything.
 type Server struct {
@@ -19,7 +19,7 @@ type Server struct {
 	Call    float64 // of a launch
 	Python  float64 // host time between two launches
 	Prepare float64 // host time before the launches of a step, as a range
-	Process float64 // host time behind the result of a step
+	Process float64 // host time after the result of a step
 	Stall   float64 // a range "log_stats" in each step; 0: none
 	Items   int     // calls of aten::item within a step
 	Second  bool    // every eighth kernel runs on another stream, and the next one waits for it

@@ -42,7 +42,7 @@ type Loss struct {
 	Pass, Layer, Kernels int // of the first one that is missing
 }
 
-// A maker lays kernels behind one another.
+// A maker lays kernels one after another.
 type maker struct {
 	*rand.Rand
 	out    []Kernel
@@ -153,7 +153,7 @@ func (c *Case) drop(r *rand.Rand, share float64) {
 	c.Kernels = kept
 }
 
-// within is the index of a random kernel of a layer that stands in the given part of the run.
+// within is the index of a random kernel of a layer that is in the given part of the run.
 func (c *Case) within(r *rand.Rand, from, to float64) int {
 	for {
 		i := int(float64(len(c.Kernels)) * (from + r.Float64()*(to-from)))

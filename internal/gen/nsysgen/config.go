@@ -32,7 +32,7 @@ type Config struct {
 	PlainText    bool // write NVTX names into text instead of textId
 	SkipNVTX     bool
 	SharedIDs    bool   // ranks count correlations from the same number, as real files do
-	LocalDevices bool   // every rank calls its GPU device 0 and TARGET_INFO_CUDA_DEVICE tells them apart
+	LocalDevices bool   // every rank calls its GPU device 0 and TARGET_INFO_CUDA_DEVICE separates them
 	SyncEachStep bool   // end every step with cudaStreamSynchronize and its activity
 	ExtraCalls   int    // further API calls before each launch call
 	LayerRanges  int    // NVTX ranges per layer of an eager step

@@ -105,7 +105,7 @@ func Encode(doc []byte, form Form) ([][]byte, error) {
 	return append(append(out, stages...), samples...), nil
 }
 
-// group is the slices of one category: all begins stand before all ends.
+// group is the slices of one category: all begins are before all ends.
 type group struct{ begins, ends [][]byte }
 
 func (e *encoder) events(events []event) (groups []*group, stages, samples [][]byte) {

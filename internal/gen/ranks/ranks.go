@@ -31,9 +31,9 @@ const (
 // Replica is what one replica does. The zero Replica has ranks that are on time, all recorded.
 type Replica struct {
 	Layout Layout
-	// Numbered steps have the server's number in their annotation; others cannot be told apart by name.
+	// Numbered steps have the server's number in their annotation; others have no names of their own.
 	Numbered bool
-	// Recorded groups stand in the arguments of collectives.
+	// Recorded groups are in the arguments of collectives.
 	Recorded bool
 	// Ties lets ranks arrive at whole five microseconds, so that many do at the same time.
 	Ties bool
@@ -82,7 +82,7 @@ func Fleet25(seed uint64) Config {
 	c := Config{Seed: seed}
 	for i := range 25 {
 		r := Replica{Layout: Layout(i % 3), Numbered: i%2 == 0, Recorded: i%4 == 3, Ties: i%5 == 4, Ragged: i%5 >= 3}
-		if r.Ties { // steps of one length, and groups that end together, are told apart by what is written down alone
+		if r.Ties { // steps of one length, and groups that end together, differ only in what is written down
 			r.Numbered, r.Recorded = true, true
 		}
 		c.Replicas = append(c.Replicas, r)

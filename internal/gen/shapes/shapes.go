@@ -71,7 +71,7 @@ func (w *writer) end() []byte {
 	return w.b.Bytes()
 }
 
-// gemm is the name of the kernels of which nothing else is told.
+// gemm is the name of the kernels about which nothing else is known.
 const gemm = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"
 
 // kernels writes n/2 launches with a kernel each, where place says.

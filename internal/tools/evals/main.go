@@ -1,5 +1,5 @@
 // Command evals grades what `strata answer` says about runs in which one thing is planted, or nothing: the planted
-// cause has to be the first finding with a size, the size within a tenth of the truth, and no false finding may stand
+// cause has to be the first finding with a size, the size within a tenth of the truth, and no false finding may be
 // above it; of a healthy run and of a damaged one no cost may be named. The runs are made by generators that share no
 // code with the analyses. No model is needed.
 //
@@ -107,7 +107,7 @@ type grade string
 
 const (
 	right     grade = "right"
-	abstained grade = "abstained" // says that it cannot tell, where something could be told
+	abstained grade = "abstained" // gives no answer, where there is one
 	wrong     grade = "wrong"     // names something that is not so
 )
 

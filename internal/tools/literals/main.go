@@ -152,7 +152,7 @@ func (c *checker) vocabulary(value ast.Expr) string {
 	return ""
 }
 
-// closed names a defined type of this module of which its package declares a constant
+// closed names a defined type of this module for which its package declares a constant
 // that is more than the absence of a word.
 func (c *checker) closed(t types.Type) string {
 	named, ok := t.(*types.Named)

@@ -134,7 +134,7 @@ func (b *bench) measure(ctx context.Context, size string, loadOnly bool) (fileRe
 
 func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
 
-// write writes the generated trace in the form that the name tells; Perfetto's
+// write writes the generated trace in the form of the name; Perfetto's
 // own form is made of the compressed one.
 func (b *bench) write(ctx context.Context, size, path, packed string) error {
 	fmt.Fprintf(b.log, "%s: writing %s\n", size, filepath.Base(path))

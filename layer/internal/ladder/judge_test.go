@@ -20,7 +20,7 @@ func TestJudgedPasses(t *testing.T) {
 		noFront = "the window does not hold the first layers: they count from the end, and there may be more than 8"
 		noEnd   = "nothing shows where the pass ends: there may be more than 8 layers"
 		noEnds  = "nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than 8"
-		noNorm  = "no norm in front of the mixer to begin layers with"
+		noNorm  = "no norm before the mixer to begin layers with"
 		halfOf  = "layers that do not begin with a norm, " + noNorm
 		noBegin = "nothing shows where the pass begins"
 		rest    = "kernels like those of layers outside of them"

@@ -142,7 +142,7 @@ func capsOf(d Doubts) []limit {
 		{none && d.Single > doubtSome, capDamaged, "some layers that no other is equal to, and no norm to begin them with"},
 		{none, capUnstarted, "layers that do not begin with a norm"},
 		{!none && d.Unstarted > doubtMixed, capDamaged, "layers of which some begin with a norm"},
-		{d.Unplaced, capUnplaced, "no norm in front of the mixer to begin layers with"},
+		{d.Unplaced, capUnplaced, "no norm before the mixer to begin layers with"},
 	}
 }
 

@@ -80,7 +80,7 @@ type Columns struct {
 	Thread []int32 // CPU lanes
 	Queue  []int32 // GPU lane: index into the trace's queues
 
-	Cat   Sparse[uint32] // only where the kind does not tell the category
+	Cat   Sparse[uint32] // only where the category does not follow from the kind
 	Corr  Sparse[uint64]
 	Ext   Sparse[uint64]
 	Graph Sparse[uint64]
@@ -98,7 +98,7 @@ type Columns struct {
 	Recorded Sparse[int64]  // duration as recorded plus 1, of activities whose own was capped
 }
 
-// InputSeparator stands between the parts of Inputs: JSON cannot contain it.
+// InputSeparator is between the parts of Inputs: JSON cannot contain it.
 const InputSeparator = 0
 
 // Len returns the number of rows.

@@ -23,7 +23,7 @@ type callIndex struct {
 	rest  map[corrKey]int32 // numbers of the ids of scopes without a span
 
 	// Rows of id number k, in the order Launches wants: row[first[k]:first[k+1]].
-	// Rows of calls that do not count are replaced by −1, behind the others.
+	// Rows of calls that do not count are replaced by −1, after the others.
 	first, row []int32
 }
 

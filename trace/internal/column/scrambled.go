@@ -11,9 +11,9 @@ import (
 // Records of one launch can be scrambled: the profiler joined the names of a
 // graph's kernels with the times of others. Names in the order of the file are
 // then the model's, times sorted are the GPU's, and only their pairs are wrong.
-// What tells is that a kernel's duration follows from what it does: if names in
+// The sign is that a kernel's duration follows from what it does: if names in
 // file order explain the durations in order of time, and names as recorded do
-// not, the records are scrambled. Files whose rows stand in any other order
+// not, the records are scrambled. Files whose rows are in any other order
 // (sorted by name, shuffled) explain nothing that way.
 const (
 	// minReplay is how many kernels of a launch on one stream are judged: fewer
@@ -39,7 +39,7 @@ type launchGroup struct {
 }
 
 // Scrambled counts the rows of scrambled launches. Where Repair is set, the
-// names of such a launch stand by the times in the order of the file.
+// names of such a launch are by the times in the order of the file.
 type Scrambled struct {
 	Repair   bool  // put them in order
 	Launches int   // that are scrambled
@@ -50,7 +50,7 @@ type Scrambled struct {
 	largest       int
 }
 
-// Judge looks for scrambled launches. The rows must stand in file order.
+// Judge looks for scrambled launches. The rows must be in file order.
 func (s *Scrambled) Judge(ctx context.Context, c *Columns, queues int) {
 	for _, rows := range c.disordered(queues) {
 		if ctx.Err() != nil {
@@ -60,7 +60,7 @@ func (s *Scrambled) Judge(ctx context.Context, c *Columns, queues int) {
 	}
 }
 
-// disordered returns the rows of each launch that does not stand in the order of
+// disordered returns the rows of each launch that is not in the order of
 // time, in file order, the launch that comes first in the file first.
 func (c *Columns) disordered(queues int) [][]int32 {
 	at := func(i int) launchGroup { return launchGroup{c.Queue[i], c.Scope.At(i), c.Corr.At(i)} }

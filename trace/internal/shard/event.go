@@ -46,7 +46,7 @@ func (s *Shard) Event(ev *scan.Event) {
 }
 
 // flow keeps one end of a flow from a launch to its activity. Writers put it
-// behind its event; where that has a correlation, the flow repeats it.
+// after its event; where that has a correlation, the flow repeats it.
 func (s *Shard) flow(ev *scan.Event) {
 	if s.correlated || !ev.Has.Any(scan.HasID) || !ev.Has.Any(scan.HasCat) || !ev.Has.Any(scan.HasTS) ||
 		ev.ID.Text != nil || ev.PID.Text != nil || ev.TID.Text != nil {

@@ -174,7 +174,7 @@ func streamOf(tid scan.Ident) int64 {
 	return None
 }
 
-// scope numbers the part of a pid that tells the merged files apart:
+// scope numbers the part of a pid that separates the merged files:
 // "[TP00-DP00] 83" is process 83 of the rank in brackets.
 func (s *Shard) scope(pid []byte) uint16 {
 	label := rankLabel(pid)

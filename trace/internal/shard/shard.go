@@ -84,7 +84,7 @@ type Shard struct {
 	Labels  []Label                    // names of processes and threads
 	Pairs   []Half                     // of B/E pairs
 	Samples []Plain                    // of counters
-	Flows   []Flow                     // behind events without a correlation
+	Flows   []Flow                     // after events without a correlation
 	Fresh   Fresh                      // what the worker had not seen before
 
 	correlated bool // the last complete event has a correlation: its flow says no more

@@ -9,7 +9,7 @@ import (
 
 const (
 	// leastKernels is how many kernels must last something, and leastNames how many names they must have, for their
-	// durations to tell that a clock runs in another unit than the file says: a benchmark runs one long kernel a
+	// durations to show that a clock runs in another unit than the file says: a benchmark runs one long kernel a
 	// thousand times, a model runs small ones beside large ones.
 	leastKernels, leastNames = 100, 8
 	// shortKernel: no kernel lasts less, in nanoseconds, as starting and draining one takes longer; the shortest in

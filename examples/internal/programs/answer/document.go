@@ -71,7 +71,7 @@ type Conclusion string
 const (
 	Found      Conclusion = "found"       // at least one finding answers the question
 	Healthy    Conclusion = "healthy"     // nothing above a percent of a step was found
-	CannotTell Conclusion = "cannot-tell" // the recording does not tell; Why says why
+	CannotTell Conclusion = "cannot-tell" // the recording does not show it; Why says why
 )
 
 // Conclusions lists all conclusions.

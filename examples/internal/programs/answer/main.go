@@ -36,7 +36,7 @@ func Program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			o.question = app.Choice(fs, "question", "`WORD`: the question", Questions()...)
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
-				"read every rank of a directory; default: the lowest, with each of its stages; --question ranks reads all")
+				"read every rank of a directory (default: the lowest)")
 			fs.StringVar(&o.against, "against", "", "`FILE|DIR`: older run to compare with; --question regress needs it")
 			o.Register(fs, "gpu")
 		},
@@ -76,7 +76,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 // errUntold ends the program where the question cannot be answered; the answer is written, and says why.
 type errUntold struct{ why string }
 
-func (e errUntold) Error() string { return "cannot be told: " + e.why }
+func (e errUntold) Error() string { return "undecided: " + e.why }
 
 // ExitCode is that of what cannot be decided.
 func (errUntold) ExitCode() int { return app.ExitInconclusive }

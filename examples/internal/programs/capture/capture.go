@@ -30,7 +30,7 @@ func captureProgram() app.Program {
 			"5 no server answers, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 less than 256 MiB free, 10 an earlier run has\n" +
 			"not ended, 11 no profiler route, 12 the server refuses, 13 it died, 14 a gateway whose engines are to be named, 15 a profiler of\n" +
 			"another kind, 16 traces on another host, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
-			"What the server must be launched with: SGLang nothing; vLLM --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'\n" +
+			"Launch the server with: SGLang nothing; vLLM --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'\n" +
 			"(before 0.13 VLLM_TORCH_PROFILER_DIR=DIR) with --output-dir DIR; TensorRT-LLM nothing from #13872 on the PyTorch backend, else\n" +
 			"TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=DIR/trace.json with --output-dir DIR.",
 		Examples: []string{
@@ -47,10 +47,10 @@ func captureProgram() app.Program {
 			s.FolderFlags(fs)
 			s.WindowFlags(fs)
 			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
-			fs.BoolVar(&dryRun, "dry-run", false, "print the plan and every request that would be sent to the profiler and the model, and send none")
+			fs.BoolVar(&dryRun, "dry-run", false, "print the plan and every request; send none")
 			fs.StringVar(&mappingURL, "mapping-url", "",
-				"`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
-			fs.BoolVar(&allowInvalid, "allow-invalid", false, "end with 0 also where the capture is INVALID")
+				"`URL`: same model with CUDA graphs off: captured first, with stacks, into DIR/mapping")
+			fs.BoolVar(&allowInvalid, "allow-invalid", false, "exit with 0 even if the capture is INVALID")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
 			o, err := s.Options(env)

@@ -35,8 +35,8 @@ func matrixProgram() app.Program {
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats: []app.Format{app.Markdown, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.StringVar(&plan, "plan", "", "plan `FILE`")
-			fs.StringVar(&outputDir, "output-dir", "", "`DIR` for the entries' folders, in place of the plan's output_dir")
+			fs.StringVar(&plan, "plan", "", "`FILE`: plan of the servers and captures")
+			fs.StringVar(&outputDir, "output-dir", "", "`DIR`: folder of the entries (default: the plan's output_dir)")
 			fs.BoolVar(&allowInvalid, "allow-invalid", false,
 				"end with 0 also where all that is wrong is an INVALID capture")
 			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")

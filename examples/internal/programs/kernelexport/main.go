@@ -46,7 +46,7 @@ func program() app.Program {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location, the Python source line of each launch (more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module, the nn.Module path of each activity (more memory)")
 			o.Register(fs, "gpu")
-			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, put ' before names that a spreadsheet would run as a formula")
+			fs.BoolVar(&o.csvSafe, "csv-safe", true, "put ' before CSV names that a spreadsheet would run as a formula")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return export(ctx, env, o) },
 	}

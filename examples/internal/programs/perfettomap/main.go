@@ -53,19 +53,19 @@ func program(m machine) app.Program {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "`N`: forward pass whose layers are listed (default: the steady one)")
 			fs.Var(&o.layers, "layers", "`LIST`: layers to mark and link, e.g. 2,3,38 or 4-7")
 			app.OutputFile(fs, &o.annotate, "annotate",
-				"write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as its name says, else as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
+				"`FILE`: write a copy with tracks of passes, layers and gaps; .json.gz or .pftrace")
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
-				"with --annotate and a directory: all ranks in one copy, as several files are")
+				"with --annotate and a directory: put all ranks into one copy")
 			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap,
-				"shortest `TIME` without GPU work that --annotate draws as a gap")
+				"`TIME`: shortest gap that --annotate draws")
 			app.OutputFile(fs, &o.slice, "slice", "`FILE`: write a trace of the pass of --fwd-pass, or of its --layers")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST`: passes that --slice keeps instead, e.g. 2-4")
-			fs.Var(&o.redact, "redact", "`LIST`: what --slice hides: paths, names, shapes, model-files, all (stderr lists what stays)")
+			fs.Var(&o.redact, "redact", "`LIST`: what --slice hides: paths, names, shapes, model-files, all")
 			fs.BoolVar(&o.keepMetadata, "keep-metadata", false,
-				"let --slice and --annotate keep what stands beside the events, too: names of hosts, users and jobs, environments and keys; without it what is left out is named")
+				"keep metadata: host, user and job names, environment, keys")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass or the first of --layers")
 			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout,
-				"how much `TIME` --open gives the UI to fetch the trace")
+				"`TIME`: how long --open waits for the UI to fetch the trace")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o, m) },
 	}

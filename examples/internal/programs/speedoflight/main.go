@@ -47,10 +47,9 @@ func program() app.Program {
 		FailOn:  []string{app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.device, "device", app.Busiest,
-				"which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+
-					app.Busiest+": the one with most GPU time")
+				"`GPU`: its number, or a model to compute for, e.g. H100")
 			o.Register(fs, "")
-			fs.BoolVar(&o.ranks, "all-ranks", false, "also read the other ranks: they divide collectives into transfer and waiting")
+			fs.BoolVar(&o.ranks, "all-ranks", false, "also read the other ranks, to separate transfer from waiting")
 			o.page.Flags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },

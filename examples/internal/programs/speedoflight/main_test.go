@@ -45,7 +45,7 @@ func TestPlanWithoutATrace(t *testing.T) {
 		t.Errorf("%s, floor %v; want 10.399 ms", got.Schema, got.Passes[0].Floor)
 	}
 	text := apptest.MustRun(t, program(), args...).Stdout
-	for _, want := range []string{"floor: products (weights)", "gate_up_proj", "10.373"} {
+	for _, want := range []string{"floor: GEMMs (weights)", "gate_up_proj", "10.373"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

@@ -62,25 +62,25 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "`FILE|DIR`: the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "",
-				"trace with CUDA graphs off (`file or directory`), read for source lines")
+				"`FILE|DIR`: trace with CUDA graphs off, read for source lines")
 			fs.BoolVar(&o.force, "force-mapping", false,
-				"use --mapping-input also where it seems to be of another model or GPU")
+				"use --mapping-input even if model or GPU seem to differ")
 			fs.StringVar(&o.formal, "formal-input", "", "`FILE|DIR`: trace of the real setup, read for time")
 			fs.StringVar(&o.framework, "framework", "",
-				"`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
+				"`SERVER`: sglang, vllm, trtllm, tokenspeed or pytorch (default: auto)")
 			fs.StringVar(&o.model, "model", "", "`NAME`: model (default: from server_args.json)")
 			fs.IntVar(&o.tp, "tp", 0, "`SIZE`: tensor-parallel size (default: the trace's)")
 			fs.StringVar(&o.pid, "pid-substring", "", "`TEXT`: only work of processes with it in id, label or name")
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "`N`: kernel rows per stage (default: all)")
 			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "`N`: rows of the overlap table; 0: all")
 			fs.Float64Var(&o.minShare, "min-share", 1, "`PERCENT`: hide rows below this share of the stage's GPU time")
-			o.fuseMode = app.Choice(fs, "fuse-mode", "`HOW`: find fusions by kernel chains, or by the reference's substrings", "chain", "keyword")
+			o.fuseMode = app.Choice(fs, "fuse-mode", "`HOW`: find fusions by", "chain", "keyword")
 			o.overlapMode = app.Choice(fs, "overlap-mode",
-				"what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
+				"`HOW`: rows of the overlap table", "exposure", "published")
 			fs.StringVar(&o.compare, "compare-input", "", "`FILE|DIR`: older run to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", 5,
-				"with --compare-input: `percent` by which a stage may get slower")
-			fs.StringVar(&o.catalog, "catalog", "", "`WORD`: print the known fused paths with it, with flags and sources; all: every one")
+				"`PERCENT`: by how much a stage may be slower (--compare-input)")
+			fs.StringVar(&o.catalog, "catalog", "", "`WORD`: print known fused paths with this word, or all")
 			o.page.Flags(fs)
 			app.OutputFile(fs, &o.pprof, "pprof", "`FILE`: also write GPU time as a pprof profile")
 		},

@@ -31,9 +31,9 @@ func program(now func() time.Time) app.Program {
 		Common:  app.FormatFlag | app.OutputFlag,
 		Formats: []app.Format{app.Markdown, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			root = fs.String("analysis-root", "", "take all triage reports (*.md, *.txt) below this `directory`")
-			fs.Var(&files, "analysis-file", "take this report: `[LABEL=]FILE`; may be given several times")
-			title = fs.String("title", "Triage Bundle", "`title` of the document")
+			root = fs.String("analysis-root", "", "`DIR`: take all triage reports (*.md, *.txt) below it")
+			fs.Var(&files, "analysis-file", "`[LABEL=]FILE`: take this report; repeatable")
+			title = fs.String("title", "Triage Bundle", "`TITLE`: title of the document")
 			toc = fs.Bool("include-toc", false, "write a table of contents")
 		},
 		Obsolete: []app.Obsolete{{Name: "no-include-toc",

@@ -49,7 +49,7 @@ func Program() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "`EDIT`: cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR; repeatable, each answered alone (default: what the findings suggest)")
+			fs.Var(&list, "edit", "`EDIT`: cause=N, overlap, graphs, sync=N, kernel=N*FACTOR, fuse=N+N*FACTOR; repeatable")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, list) },
 	}

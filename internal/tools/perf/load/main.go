@@ -33,7 +33,7 @@ type cost struct {
 	Events  int64 `json:"events"`
 	Stored  int   `json:"stored"`
 	LoadNS  int64 `json:"load_ns"`
-	PeakRSS int64 `json:"peak_rss"` // bytes, 0 where the system does not tell
+	PeakRSS int64 `json:"peak_rss"` // bytes, 0 where the system does not report it
 }
 
 func main() {
