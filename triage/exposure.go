@@ -172,7 +172,7 @@ type layerAlone struct {
 }
 
 // exchange is what is known of one kernel that exchanges data between GPUs.
-type exchange struct{ exposed, waiting, bound int64 }
+type exchange struct{ exposed, bound int64 }
 
 type categorySums struct {
 	name                   string
@@ -264,7 +264,6 @@ func (x *exposureSums) addAlone(c *categorySums, d *onDevice, slice layer.Slice,
 			x.byKernel[id] = &exchange{}
 		}
 		x.byKernel[id].exposed += ns
-		x.byKernel[id].waiting += waiting
 	}
 	if at := k.Place(); at.Layer != trace.None && (c.compute || c.exchange) {
 		in := x.alone[layerKey{at.Pass, at.Layer}]
