@@ -71,21 +71,31 @@ func TestNearShortest(t *testing.T) {
 	}
 }
 
+// kernelsOf analyses a trace of kernels of one name that take so many µs.
+func kernelsOf(t *testing.T, name string, took ...int) *layer.Analysis {
+	t.Helper()
+	var events []string
+	for i, us := range took {
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, name, 100*i, us, i+1))
+	}
+	tr, err := trace.Read(t.Context(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // The shortest kernels are those of the lowest tenth: of twenty-one, the third.
 func TestShortest(t *testing.T) {
-	var events []string
+	var took []int
 	for i := range 21 {
-		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, 100*i, i+1, i+1))
+		took = append(took, i+1)
 	}
-	tr, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`),
-		trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := kernelsOf(t, "k", took...)
 	if got := shortestKernel(&a.Devices[0]); got != 3*time.Microsecond {
 		t.Errorf("%v, want 3µs", got)
 	}
@@ -164,19 +174,7 @@ func TestExpertsByTime(t *testing.T) {
 
 // TestShortestOfTheSame: a collective whose bytes are not known takes as long as the shortest of the same, at least.
 func TestShortestOfTheSame(t *testing.T) {
-	var events []string
-	for i, took := range []int{9, 4, 7} {
-		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, 100*i, took, i+1))
-	}
-	tr, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`),
-		trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := kernelsOf(t, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 9, 4, 7)
 	r, err := Analyze(context.Background(), a, Options{Kernels: true})
 	if err != nil {
 		t.Fatal(err)

@@ -65,11 +65,10 @@ func characters(s string) (int, error) {
 
 // checkCut refuses cuts of what is no document.
 func (e *Env) checkCut() error {
-	cut := e.cut.Limit != 0 || len(e.cut.Fields) > 0 || e.cut.Budget != 0
 	switch {
 	case e.cut.Limit < 0:
 		return fmt.Errorf("--limit %d: want a positive number, or 0 for all", e.cut.Limit)
-	case cut && e.Format != JSON && e.Format != Markdown:
+	case e.cut.Any() && e.Format != JSON && e.Format != Markdown:
 		return fmt.Errorf("--limit, --fields and --budget are for --format json and markdown")
 	}
 	return nil
@@ -78,13 +77,12 @@ func (e *Env) checkCut() error {
 // Document reports whether results are to be written as a document, with [Env.WriteJSON]: as JSON, and as Markdown
 // where the program has no form of its own for that or a part of the document is asked for.
 func (e *Env) Document() bool {
-	cut := e.cut.Limit != 0 || len(e.cut.Fields) > 0 || e.cut.Budget != 0
-	return e.Format == JSON || e.Format == Markdown && (e.plainMarkdown || cut)
+	return e.Format == JSON || e.Format == Markdown && (e.plainMarkdown || e.cut.Any())
 }
 
 // WriteJSON writes one document to Stdout, as JSON or as Markdown, cut as the user asks; see [WriteJSON].
 func (e *Env) WriteJSON(v any) error {
-	if e.Format == JSON && e.cut.Limit == 0 && len(e.cut.Fields) == 0 && e.cut.Budget == 0 {
+	if e.Format == JSON && !e.cut.Any() {
 		return WriteJSON(e.Stdout, v)
 	}
 	var b bytes.Buffer

@@ -36,8 +36,8 @@ type Cut struct {
 	Budget int
 }
 
-// any reports whether anything is to be cut.
-func (c *Cut) any() bool { return c.Limit > 0 || len(c.Fields) > 0 || c.Budget > 0 }
+// Any reports whether anything is to be cut.
+func (c *Cut) Any() bool { return c.Limit > 0 || len(c.Fields) > 0 || c.Budget > 0 }
 
 // node is a value of a document: an object, a list, or anything else as it is written.
 type node struct {
@@ -377,7 +377,7 @@ func (d *Document) JSON() string {
 
 // WriteJSON cuts a document and writes it as JSON.
 func WriteJSON(w io.Writer, data []byte, c Cut) error {
-	if !c.any() {
+	if !c.Any() {
 		_, err := w.Write(data)
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"flag"
@@ -76,7 +77,7 @@ func run(args []string, stdout io.Writer) error {
 				if says == doesNotCompile {
 					continue
 				}
-				reason := known[key(m.file, b.line(m), m.text+" → "+m.to)] + known[key(m.file, b.line(m), m.text)]
+				reason := cmp.Or(known[key(m.file, b.line(m), m.text+" → "+m.to)], known[key(m.file, b.line(m), m.text)])
 				if says != killed && reason != "" {
 					says = reason
 				}
@@ -104,6 +105,9 @@ const (
 	costOnly       = "cost"       // a survivor that changes no answer
 )
 
+// module begins the import paths of the repository.
+const module = "github.com/llmstrata/strata/"
+
 // bench tries the changes of one package.
 type bench struct {
 	dir, pkg, skip string
@@ -115,7 +119,7 @@ type bench struct {
 // read reads the package's files and notes which lines its tests reach.
 func (b *bench) read() error {
 	out, err := exec.Command("go", "list", "-f",
-		`{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, "./"+b.pkg, "./"+b.pkg+"/internal/...").Output()
+		`{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, "./"+b.pkg+"/...").Output()
 	if err != nil {
 		return err
 	}
@@ -126,6 +130,9 @@ func (b *bench) read() error {
 	b.texts, b.covered = map[string][]byte{}, map[string][]cover.ProfileBlock{}
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
+		if below := strings.TrimPrefix(words[0], module+b.pkg); below != "" && !strings.HasPrefix(below, "/internal/") {
+			continue // a public package of its own
+		}
 		b.paths = append(b.paths, words[0])
 		for _, name := range words[2:] {
 			rel, err := filepath.Rel(root, filepath.Join(words[1], name))
@@ -144,7 +151,7 @@ func (b *bench) read() error {
 	}
 	profiles, err := cover.ParseProfiles(profile)
 	for _, p := range profiles {
-		name := strings.TrimPrefix(p.FileName, "github.com/llmstrata/strata/")
+		name := strings.TrimPrefix(p.FileName, module)
 		b.covered[name] = p.Blocks
 	}
 	return err
