@@ -58,6 +58,17 @@ func TestDecoderMixesTwice(t *testing.T) {
 	}
 }
 
+// TestSharedBlocks: a block of attention and a feed-forward part that some layers of a state space begin with makes no
+// layers of its own, and belongs to the layer after it.
+func TestSharedBlocks(t *testing.T) {
+	for _, f := range families.Unseen() {
+		if strings.HasPrefix(f.Name, "Zamba2") {
+			readsWhole(t, f, "graphs")
+			readsWhole(t, f, "cut at both ends")
+		}
+	}
+}
+
 // TestMiscounted: where a tower before the only whole pass is counted as layers, they are told as doubtful.
 // Whole passes are read right, and a part of one that a next-token layer follows.
 func TestMiscounted(t *testing.T) {

@@ -96,21 +96,25 @@ func dice(s *Sequence, from, to, tfrom, tto int) float64 {
 
 // shared is the Dice coefficient of two lists of names.
 func shared(a, b []int32) float64 {
+	return 2 * float64(Both(a, b)) / float64(len(a)+len(b))
+}
+
+// Both counts what two lists have in common, in any order.
+func Both(a, b []int32) (n int) {
 	if slices.Equal(a, b) {
-		return 1 // as layers of one kind mostly are: no need to count
+		return len(a) // as layers of one kind mostly are: no need to count
 	}
 	count := map[int32]int{}
 	for _, x := range b {
 		count[x]++
 	}
-	both := 0
 	for _, x := range a {
 		if count[x] > 0 {
 			count[x]--
-			both++
+			n++
 		}
 	}
-	return 2 * float64(both) / float64(len(a)+len(b))
+	return n
 }
 
 // layerBefore finds a layer before the first one: the kernels begin to run as a layer does, and those from there to
@@ -189,7 +193,7 @@ func inTurns(s *Sequence, pos []int) bool {
 		return false // the norm is all that such layers have in common
 	}
 	share, known := mixerShare(s, pos)
-	return known && share >= turnsMixers && !partsOfLayers(mixesOf(s, pos)) &&
+	return known && share >= turnsMixers && Similarity(s, pos) < turnsSimilarity && !partsOfLayers(mixesOf(s, pos)) &&
 		likeness(s, pos, maxTurns) >= turnsSimilarity
 }
 

@@ -253,10 +253,23 @@ func (k *cutter) place(at int) []int {
 	starts := make([]int, len(k.pos)+1)
 	starts[0] = k.headPosition(at)
 	for i, id := range k.of {
-		starts[i+1] = k.pos[i] + k.atCoordinates(id)[at]
+		starts[i+1] = k.pos[i] + k.boundaryIn(id, at)
 	}
 	starts[len(k.pos)] = k.tailPosition(at)
 	return starts
+}
+
+// boundaryIn is the position of the boundary in a kind. A block with a norm and a mixer between the last kernel of a
+// layer and the first one of the next, which other layers do not run, begins the next one: layers of Zamba begin with a
+// block that some of them share.
+func (k *cutter) boundaryIn(id, at int) int {
+	m, from := k.atCoordinates(id), k.kinds[id].from
+	if at > 0 && m[at] > m[at-1]+1 {
+		if block := k.s.Slice(from+m[at-1]+1, from+m[at]); block.has(norm) && block.has(mixer) {
+			return m[at-1] + 1
+		}
+	}
+	return m[at]
 }
 
 // headPosition is the first kernel of layer 0: the position of the boundary in the part before the first anchor.
