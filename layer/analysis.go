@@ -208,18 +208,7 @@ const (
 )
 
 // Evidence is one finding that passes or layers rest on.
-type Evidence struct {
-	// For is "passes" or "layers".
-	For string `json:"for"`
-	// Kind is the rung of the ladder.
-	Kind Rung `json:"kind"`
-	// Detail says what was found, in words and numbers.
-	Detail string `json:"detail"`
-	// Passes counts the passes that rest on it.
-	Passes int `json:"passes"`
-	// Confidence of the finding, 0…1.
-	Confidence float64 `json:"confidence"`
-}
+type Evidence = ladder.Evidence
 
 // Stage is what a pass does. Its type is that of findings, which name it, too.
 type Stage = finding.Stage

@@ -226,10 +226,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	a.listModels(w, results)
 	a.listDamage(w, results)
 	a.cover()
-	for _, e := range found.Evidence {
-		a.Evidence = append(a.Evidence, Evidence{For: e.For, Kind: e.Kind, Detail: e.Detail, Passes: e.Passes,
-			Confidence: e.Confidence})
-	}
+	a.Evidence = append(a.Evidence, found.Evidence...)
 	a.addLayerEvidence(w, results)
 	a.chooseSteady(w.Ended)
 	a.findStepEnds()
@@ -308,7 +305,7 @@ func (w *work) fillKernels(a *Device, passes int) {
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1,
-		Host: HostSpan(w.HostOf(r)), Partial: string(r.Cut),
+		Host: w.HostOf(r), Partial: string(r.Cut),
 		NumLayers: r.Count, FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence,
 		Confidence: r.Conf, FromEnd: r.FromEnd,
 		of: a, from: a.columns.starts[p], to: a.columns.starts[p+1], cutFirst: r.CutFirst, cutLast: r.CutLast}
@@ -384,12 +381,12 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail,
 				Confidence: r.LayerConf})
 		}
-		a.Evidence[index[key{r.LayerEvidence, r.Key()}]].stands(r.LayerConf)
+		stands(&a.Evidence[index[key{r.LayerEvidence, r.Key()}]], r.LayerConf)
 	}
 }
 
 // stands notes that one more pass rests on the evidence, with so much confidence.
-func (e *Evidence) stands(confidence float64) {
+func stands(e *Evidence, confidence float64) {
 	e.Passes++
 	e.Confidence = min(e.Confidence, confidence)
 }

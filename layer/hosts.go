@@ -4,19 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 )
 
 // HostSpan is what the CPU did for a pass: the step annotation around its launches, else the time from its first
 // launch to the end of its last one.
-type HostSpan struct {
-	// Thread is the one that launched most of the pass; trace.None when no launch is known.
-	Thread trace.ThreadIndex `json:"-"`
-	Start  trace.Time        `json:"start_ns"`
-	End    trace.Time        `json:"end_ns"`
-	// Annotation is the step annotation, trace.None where there is none.
-	Annotation trace.EventID `json:"-"`
-}
+type HostSpan = ladder.HostSpan
 
 // numberSteps gives passes of several GPUs that one step of the server launched the same number. They have the same
 // annotation, or annotations of the same number, or the same stage and run at the same time. Pipeline ranks run a

@@ -21,30 +21,22 @@ type Part uint8
 
 // The parts.
 const (
-	PartMain    Part = iota // computes it
-	PartQuant               // makes its low-precision input
-	PartReduce              // finishes a split product or a split attention
-	PartCopy                // moves, casts or clears what it reads or writes
-	PartScores              // of an attention written op by op: the product of queries and keys, their scale and mask
-	PartSoftmax             // the softmax of such an attention
-	PartValues              // the product of its scores with the values
-	numParts
+	PartMain    = Part(operator.Main)    // computes it
+	PartQuant   = Part(operator.Quant)   // makes its low-precision input
+	PartReduce  = Part(operator.Reduce)  // finishes a split product or a split attention
+	PartCopy    = Part(operator.Copy)    // moves, casts or clears what it reads or writes
+	PartScores  = Part(operator.Scores)  // of an attention written op by op: queries by keys, their scale and mask
+	PartSoftmax = Part(operator.Softmax) // the softmax of such an attention
+	PartValues  = Part(operator.Values)  // the product of its scores with the values
 )
 
-// parts has one row a part: its word, and the finder's part.
-var parts = [numParts]struct {
-	word string
-	of   operator.Part
-}{
-	PartMain: {"main", operator.Main}, PartQuant: {"quant", operator.Quant}, PartReduce: {"reduce", operator.Reduce},
-	PartCopy:   {"copy", operator.Copy},
-	PartScores: {"scores", operator.Scores}, PartSoftmax: {"softmax", operator.Softmax},
-	PartValues: {"values", operator.Values},
-}
+// partWords has the word of each part.
+var partWords = [...]string{PartMain: "main", PartQuant: "quant", PartReduce: "reduce", PartCopy: "copy",
+	PartScores: "scores", PartSoftmax: "softmax", PartValues: "values"}
 
 // Parts lists all parts.
 func Parts() []Part {
-	list := make([]Part, numParts)
+	list := make([]Part, len(partWords))
 	for i := range list {
 		list[i] = Part(i)
 	}
@@ -53,10 +45,10 @@ func Parts() []Part {
 
 // String returns the word of p.
 func (p Part) String() string {
-	if p >= numParts {
+	if int(p) >= len(partWords) {
 		return "invalid"
 	}
-	return parts[p].word
+	return partWords[p]
 }
 
 // MarshalText returns the word of p.
@@ -66,15 +58,6 @@ func (p Part) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 func (p *Part) UnmarshalText(text []byte) error {
 	return vocabulary.Read(p, "part of an operator", Parts(), text)
 }
-
-// partOf is the part of a finder's answer.
-var partOf = func() map[operator.Part]Part {
-	m := map[operator.Part]Part{}
-	for _, p := range Parts() {
-		m[parts[p].of] = p
-	}
-	return m
-}()
 
 var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan",
 	operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
@@ -278,7 +261,7 @@ func (a *aligned) movable(planned bool) []int32 {
 func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure float32) []uint16 {
 	ids := make([]uint16, len(found))
 	for k, f := range found {
-		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), partOf[f.Part], f.Evidence, min(f.Confidence, sure)}, rows)
+		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), Part(f.Part), f.Evidence, min(f.Confidence, sure)}, rows)
 	}
 	return ids
 }

@@ -1,36 +1,29 @@
 package ladder
 
 import (
-	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
-// A replay is the kernels of one graph launch within a segment.
-type replay struct {
-	from, to int // range in the segment's kernels
-	launch   trace.EventID
-}
-
-// replaysIn returns the graph launches of a segment with their kernels, in launch order.
-func (w *Work) replaysIn(kernels []int32) []replay {
-	var out []replay
-	for k, i := range kernels {
-		if !w.Replayed(i) || !w.call(i).Valid() {
-			continue
+// byLaunches says what passes rest on that were found by their kernels: on graph launches where most of them are the
+// replay of one.
+func (w *Work) byLaunches(passes []Span) Rung {
+	whole := 0
+	for p := range passes {
+		most, of := 0, map[trace.Event]int{} // kernels by launch
+		for _, i := range passes[p].Kernels {
+			if call := w.call(i); w.Replayed(i) && call.Valid() {
+				of[call]++
+				most = max(most, of[call])
+			}
 		}
-		id := w.call(i).ID()
-		if n := len(out); n > 0 && out[n-1].launch == id {
-			out[n-1].to = k + 1
-			continue
+		if 2*most > len(passes[p].Kernels) {
+			whole++
 		}
-		out = append(out, replay{k, k + 1, id})
 	}
-	return out
-}
-
-// isStack says whether kernels repeat as a stack of layers does.
-func (w *Work) isStack(s *Sequence) bool {
-	return segment.GraphStack(segment.Number(s))
+	if 2*whole > len(passes) {
+		return RungGraph
+	}
+	return RungStructure
 }
 
 // outside says whether a name stands before the first and after the last of several stacks of layers.

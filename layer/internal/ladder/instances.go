@@ -134,18 +134,7 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 
 // kin is the part of the shorter one of two sequences that they have in common, tiles aside.
 func kin(a, b *Sequence) float64 {
-	count := map[int32]int{}
-	for _, x := range a.Base {
-		count[x]++
-	}
-	both := 0
-	for _, x := range b.Base {
-		if count[x] > 0 {
-			count[x]--
-			both++
-		}
-	}
-	return float64(both) / float64(max(1, min(a.Len(), b.Len())))
+	return float64(segment.Both(a.Base, b.Base)) / float64(max(1, min(a.Len(), b.Len())))
 }
 
 // findDrafts marks the models that draft tokens for another one: they run the same kernels in fewer layers, and run

@@ -365,7 +365,7 @@ func strongVote(results []*Result, n int) bool {
 type Found struct {
 	Results  []Result // with steps that launched nothing
 	Model    *Model   // the one with most GPU time
-	Evidence []Finding
+	Evidence []Evidence
 	Notes    []string
 }
 

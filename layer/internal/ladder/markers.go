@@ -168,9 +168,9 @@ func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 }
 
 // passesFromMarks cuts a stretch at marks and keeps the first candidate whose pieces hold a stack of layers each.
-func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) {
+func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Evidence) {
 	if model.UseAnchors {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	s := w.sequenceOf(kernels)
 	var memo segment.Memo[segment.Stack]
@@ -191,28 +191,13 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) 
 		}
 		passes := w.splitBetween(kernels, kept)
 		w.trimEnds(passes, s, kept, m.pos)
-		kind, conf := RungStructure, segment.ConfidenceStructure
-		if n := w.fullReplays(passes); 2*n > len(passes) {
-			kind, conf = RungGraph, segment.ConfidenceGraph
-		}
 		for p := range passes {
 			passes[p].Draft = small[p]
 		}
-		return rung(passes, kind, conf, fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes)))
+		return rung(passes, w.byLaunches(passes), segment.ConfidenceStructure,
+			fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes)))
 	}
-	return nil, Finding{}
-}
-
-// fullReplays counts the passes that one graph launch ran most of.
-func (w *Work) fullReplays(passes []Span) int {
-	n := 0
-	for p := range passes {
-		if slices.ContainsFunc(w.replaysIn(passes[p].Kernels),
-			func(r replay) bool { return 2*(r.to-r.from) > len(passes[p].Kernels) }) {
-			n++
-		}
-	}
-	return n
+	return nil, Evidence{}
 }
 
 // trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass

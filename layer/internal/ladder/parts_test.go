@@ -120,15 +120,14 @@ func TestOrphansJoinTheirNeighbours(t *testing.T) {
 	}
 }
 
-// TestReplaysOfAStretch: kernels of one graph launch one after another are a replay; a pass that one ran most of is
-// a replay of its own.
+// TestReplaysOfAStretch: a pass that one graph launch ran most of is a replay of its own.
 func TestReplaysOfAStretch(t *testing.T) {
 	for _, c := range []struct {
 		graphs string // of the kernels, by number of the graph launch, - for an eager one
-		want   string
-		full   int
-	}{{"1111", "[0 4]", 1}, {"-11-", "[1 3]", 0}, {"111--", "[0 3]", 1}, {"1122", "[0 2] [2 4]", 0},
-		{"-1-1-", "[1 4]", 1}, {"----", "", 0}, {"11", "[0 2]", 1}, {"1-", "[0 1]", 0}, {"122", "[0 1] [1 3]", 1}} {
+		want   Rung
+	}{{"1111", RungGraph}, {"-11-", RungStructure}, {"111--", RungGraph}, {"1122", RungStructure},
+		{"-1-1-", RungStructure}, {"-1-11", RungGraph}, {"----", RungStructure}, {"11", RungGraph},
+		{"1-", RungStructure}, {"122", RungGraph}} {
 		var runs []run
 		for i, g := range c.graphs {
 			r := run{"k", 7, int64(10 * i), 5, int64(10 * i), 0, 0}
@@ -138,15 +137,8 @@ func TestReplaysOfAStretch(t *testing.T) {
 			runs = append(runs, r)
 		}
 		w, kernels := workOfRuns(runs...)
-		var got []string
-		for _, r := range w.replaysIn(kernels) {
-			got = append(got, fmt.Sprint([]int{r.from, r.to}))
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%s: replays %s, want %s", c.graphs, s, c.want)
-		}
-		if n := w.fullReplays([]Span{{Kernels: kernels}}); n != c.full {
-			t.Errorf("%s: %d passes that one graph launch ran, want %d", c.graphs, n, c.full)
+		if got := w.byLaunches([]Span{{Kernels: kernels}}); got != c.want {
+			t.Errorf("%s: by %s, want %s", c.graphs, got, c.want)
 		}
 	}
 }

@@ -26,13 +26,18 @@ type Span struct {
 	Model    string // class of the outermost module frames, "" when unknown
 }
 
-// Finding says what passes or layers rest on: For is "passes" or "layers", Kind the rung of the ladder, Detail words
-// and numbers, Passes how many rest on it, Confidence 0…1.
-type Finding struct {
-	For, Detail string
-	Kind        Rung
-	Passes      int
-	Confidence  float64
+// Evidence is one finding that passes or layers rest on.
+type Evidence struct {
+	// For is "passes" or "layers".
+	For string `json:"for"`
+	// Kind is the rung of the ladder.
+	Kind Rung `json:"kind"`
+	// Detail says what was found, in words and numbers.
+	Detail string `json:"detail"`
+	// Passes counts the passes that rest on it.
+	Passes int `json:"passes"`
+	// Confidence of the finding, 0…1.
+	Confidence float64 `json:"confidence"`
 }
 
 // Step is what a step annotation says.
@@ -42,12 +47,14 @@ type Step struct {
 	Also []string // further annotations around the same kernels
 }
 
-// HostSpan is what the CPU did for a pass: on Thread, from Start to End, under Annotation, trace.None where there is
-// none.
+// HostSpan is what the CPU did for a pass.
 type HostSpan struct {
-	Thread     trace.ThreadIndex
-	Start, End trace.Time
-	Annotation trace.EventID
+	// Thread is the one that launched most of the pass; trace.None when no launch is known.
+	Thread trace.ThreadIndex `json:"-"`
+	Start  trace.Time        `json:"start_ns"`
+	End    trace.Time        `json:"end_ns"`
+	// Annotation is the step annotation, trace.None where there is none.
+	Annotation trace.EventID `json:"-"`
 }
 
 // Partial says which end of a pass the window cuts off.
@@ -88,10 +95,10 @@ func partialOf(c segment.Cuts) Partial {
 //  5. the structure of the kernel sequence
 //
 // Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
-func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Finding) {
+func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Evidence) {
 	steps := w.readSteps()
 	if passes, ev := w.passesFromSteps(steps); len(passes) > 0 {
-		return passes, []Finding{ev}
+		return passes, []Evidence{ev}
 	}
 	for _, seg := range w.weakSegments(steps) {
 		passes, ev := w.passesIn(seg.Kernels, f, model)
@@ -102,13 +109,13 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Findi
 			passes[i].Step = seg.Step
 		}
 		if seg.Step != nil && len(passes) == 1 && ev.Kind != RungModule { // which says more
-			ev = Finding{For: "passes", Kind: RungAnnotation,
+			ev = Evidence{For: "passes", Kind: RungAnnotation,
 				Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
 			passes[0].Evidence, passes[0].Kernels = RungAnnotation, seg.Kernels
 		}
 		out = append(out, passes...)
-		if k := slices.IndexFunc(evidence, func(e Finding) bool { return e.Kind == ev.Kind }); k >= 0 {
+		if k := slices.IndexFunc(evidence, func(e Evidence) bool { return e.Kind == ev.Kind }); k >= 0 {
 			evidence[k].Passes += ev.Passes
 		} else {
 			evidence = append(evidence, ev)
@@ -118,29 +125,29 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Findi
 }
 
 // passesIn climbs down from the second rung: the kernels are those of a profiler step, or all.
-func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Finding) {
+func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Evidence) {
 	if f != nil && !w.OnlyRepeats {
 		if passes, ev := w.passesFromModules(kernels, f); len(passes) > 0 {
 			return passes, ev
 		}
 	}
 	first, second := w.withoutHalf(kernels)
-	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromVariants, w.passesFromMarks,
+	for _, rung := range []func([]int32, *Model) ([]Span, Evidence){w.passesFromVariants, w.passesFromMarks,
 		w.passesFromStructure} {
 		if passes, ev := rung(first, model); w.Ended() != nil || len(passes) > 0 {
 			w.addHalf(passes, second)
 			return passes, ev
 		}
 	}
-	return nil, Finding{}
+	return nil, Evidence{}
 }
 
 // rung says what passes rest on.
-func rung(passes []Span, kind Rung, conf float64, detail string) ([]Span, Finding) {
+func rung(passes []Span, kind Rung, conf float64, detail string) ([]Span, Evidence) {
 	for p := range passes {
 		passes[p].Evidence, passes[p].Conf = kind, conf
 	}
-	return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf, Detail: detail}
+	return passes, Evidence{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf, Detail: detail}
 }
 
 // A stepSpan is an annotation that stands for a step.
@@ -308,7 +315,7 @@ func coversAsMuch(some, of int) bool { return 100*some >= sameCover*of }
 
 // passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same
 // kernels, the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
-func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
+func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Evidence) {
 	type candidate struct {
 		set    *stepSet
 		groups []Span
@@ -331,7 +338,7 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
 		}
 	}
 	if best == nil {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	w.empty = emptySteps(best.set, best.groups)
 	for _, p := range best.groups {
@@ -509,11 +516,11 @@ func (f *Frames) busiest(calls []moduleCall) (class string, most int, anyLayers 
 // passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be,
 // of every one of the class that launched most kernels. Kernels of other outermost modules (logits processor,
 // sampler) join the pass before them.
-func (w *Work) passesFromModules(kernels []int32, f *Frames) (passes []Span, ev Finding) {
+func (w *Work) passesFromModules(kernels []int32, f *Frames) (passes []Span, ev Evidence) {
 	calls, of := w.moduleCalls(kernels, f)
 	class, most, anyLayers := f.busiest(calls)
 	if class == "" || 2*most < len(kernels) && !anyLayers {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	models := w.modelClasses(f, calls)
 	models[class] = true

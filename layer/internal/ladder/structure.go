@@ -9,9 +9,9 @@ import (
 
 // passesFromStructure splits a segment without any marks. The layers of all its passes form one long comb; where a unit
 // holds kernels that are rare among units (logits, sampling, the next embedding), a pass ends.
-func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Finding) {
+func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Evidence) {
 	if len(kernels) == 0 {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	s := w.sequenceOf(kernels)
 	comb, per, kind := w.longComb(kernels, s, model)

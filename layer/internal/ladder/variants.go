@@ -2,6 +2,7 @@ package ladder
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/layer/internal/model"
@@ -235,16 +236,13 @@ func (w *Work) byVariant(r *Result) {
 	}
 	r.Seq, r.st = lead.Seq, lead.st
 	w.spreadLayers(r, layers)
-	lo, hi := int32(None), int32(None)
+	lo, hi := int32(math.MaxInt32), int32(None)
 	for _, l := range layers {
 		if l != None {
-			if lo == None {
-				lo = l
-			}
-			hi = l
+			lo, hi = min(lo, l), max(hi, l)
 		}
 	}
-	if lo == None {
+	if hi == None {
 		return
 	}
 	r.First, r.Count = int(lo), int(hi-lo)+1
@@ -254,15 +252,12 @@ func (w *Work) byVariant(r *Result) {
 	}
 	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End}
 	r.Cut = partialOf(cut)
-	at := func(l int32) (first, last int) {
-		return slices.Index(of, l), len(of) - 1 - slices.Index(slices.Clone(reversed(of)), l)
+	first, last := slices.Index(of, lo), len(of)-1
+	for of[last] != hi {
+		last--
 	}
-	if first, _ := at(lo); cut.Start && !slices.Contains(r.read.pass.Column, int32(first)) {
-		r.CutFirst = true
-	}
-	if _, last := at(hi); cut.End && !slices.Contains(r.read.pass.Column, int32(last)) {
-		r.CutLast = true
-	}
+	r.CutFirst = cut.Start && !slices.Contains(r.read.pass.Column, int32(first))
+	r.CutLast = cut.End && !slices.Contains(r.read.pass.Column, int32(last))
 }
 
 // Like returns which of the passes before it the pass is read by, as the kernels of that one say what theirs are, and
@@ -276,12 +271,6 @@ func (r *Result) Like() (variant *model.Cluster, column []int32) {
 		column = r.read.pass.Column
 	}
 	return r.variant.Cluster, column
-}
-
-func reversed(list []int32) []int32 {
-	out := slices.Clone(list)
-	slices.Reverse(out)
-	return out
 }
 
 // spreadLayers writes the layers of a pass's line, and of what runs beside it.
@@ -312,20 +301,20 @@ func clean(results []*Result) (out, follow []*Result) {
 }
 
 // passesFromVariants cuts a stretch where passes begin and end, and keeps that where what lies between recurs.
-func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
+func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) {
 	if m.UseAnchors || len(kernels) < 2 {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	rows, _ := w.rowsOf(kernels, w.Act(kernels[0]).Start())
 	bounds := model.Bounds(rows, w.marksOf(kernels), w.modelNames())
 	if len(bounds) == 0 {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	bounds = w.joinIdle(kernels, bounds)
 	all := stretches(rows, bounds)
 	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
 	if w.Ended() != nil || !w.recurs(all, clusters, pieces) {
-		return nil, Finding{}
+		return nil, Evidence{}
 	}
 	spans := make([]Span, len(all))
 	from := 0
@@ -337,12 +326,8 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
 		spans[p].Kernels = kernels[from:to:to]
 		from = to
 	}
-	kind, conf := RungStructure, segment.ConfidenceStructure
-	if n := w.fullReplays(spans); 2*n > len(spans) {
-		kind, conf = RungGraph, segment.ConfidenceGraph
-	}
-	return rung(spans, kind, conf, fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans),
-		len(clusters)))
+	return rung(spans, w.byLaunches(spans), segment.ConfidenceStructure,
+		fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans), len(clusters)))
 }
 
 // placesIn returns where each kernel of a line stands among all kernels.
@@ -396,7 +381,9 @@ func (w *Work) marksOf(line []int32) []model.Mark {
 func (w *Work) joinIdle(line []int32, bounds []int) []int {
 	mixers := make([]int, len(line)+1)
 	for k, i := range line {
-		mixers[k+1] = mixers[k] + int(b2i(w.RoleOf(i) == RoleMixer))
+		if mixers[k+1] = mixers[k]; w.RoleOf(i) == RoleMixer {
+			mixers[k+1]++
+		}
 	}
 	if mixers[len(line)] == 0 {
 		return bounds
@@ -423,13 +410,6 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 // smallPass is up to how many kernels without a mixer are no pass: sampling, preparation of a batch. Decoders of
 // images have hundreds.
 const smallPass = 40
-
-func b2i(b bool) int8 {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // recurs says whether the pieces are passes: most kernels are in kinds that occur at least twice, or that have
 // as many layers as another kind, and most in stacks of layers.

@@ -69,8 +69,8 @@ func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	}
 	comb := whole.Comb
 	comb.Pos, comb.Cost = pos, 0
-	f := &Fitted{Cut: CutAt(s, comb, whole.Reference())}
-	starts := f.Starts
+	c := CutAt(s, comb, whole.Reference())
+	starts := c.Starts
 	// layers of another kind before the comb's
 	for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n && !cut.Start; k-- {
 		at, found := layerBefore(s, starts)
@@ -79,9 +79,7 @@ func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 		}
 		starts = append([]int{at}, starts...)
 	}
-	f.Cut = f.With(starts)
-	windowed(s, f, n, cut)
-	return f, true
+	return Window(s, c.With(starts), n, cut), true
 }
 
 // LikeReference is the share of the complete layers of a truncated pass (of all its layers if none is complete) that
@@ -112,13 +110,7 @@ func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 // Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is
 // missing.
 func Window(s *Sequence, c *Cut, n int, cut Cuts) *Fitted {
-	f := &Fitted{Cut: c}
-	windowed(s, f, n, cut)
-	return f
-}
-
-func windowed(s *Sequence, f *Fitted, n int, cut Cuts) {
-	starts := f.Starts
+	f, starts := &Fitted{}, c.Starts
 	if cut.Start && starts[0] > 0 && len(starts)-1 < n { // what precedes the first whole layer is the end of one
 		starts = append([]int{0}, starts...)
 	}
@@ -127,8 +119,9 @@ func windowed(s *Sequence, f *Fitted, n int, cut Cuts) {
 		starts = append(starts, s.Len())
 		f.CutLast = true
 	}
-	f.Cut = f.With(starts)
+	f.Cut = c.With(starts)
 	f.number(n, cut)
+	return f
 }
 
 // number gives the first layer its index: layers count from the end where only that is present.
