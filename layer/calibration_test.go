@@ -1,7 +1,9 @@
 package layer_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -19,9 +21,38 @@ type calibration struct {
 	cases, sure, wrong, right, rightSure int
 	n                                    [10]int
 	printed, share                       [10]float64
+	doubts                               map[string]*doubted
 }
 
-func (c *calibration) add(share, conf float64) {
+// doubted are answers with one thing in doubt: how many, how many of them are below 90% right, and the sum of what is
+// right.
+type doubted struct {
+	n, wrong int
+	share    float64
+}
+
+// add notes an answer about a device.
+func (c *calibration) add(d *layer.Device, share, conf float64) {
+	if c.doubts == nil {
+		c.doubts = map[string]*doubted{}
+	}
+	seen := map[string]bool{}
+	for _, e := range d.Evidence {
+		_, words, _ := strings.Cut(e.Detail, "; in doubt: ")
+		for _, w := range strings.Split(words, ", ") {
+			if w == "" || seen[w] {
+				continue
+			}
+			seen[w] = true
+			if c.doubts[w] == nil {
+				c.doubts[w] = &doubted{}
+			}
+			x := c.doubts[w]
+			if x.n, x.share = x.n+1, x.share+share; share < 0.9 {
+				x.wrong++
+			}
+		}
+	}
 	k := min(9, int(conf*10))
 	c.cases, c.n[k], c.printed[k], c.share[k] = c.cases+1, c.n[k]+1, c.printed[k]+conf, c.share[k]+share
 	if share >= 0.9 {
@@ -62,7 +93,8 @@ func TestCalibration(t *testing.T) {
 					acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
 					// no answer is no wrong one
 					if an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n}); err == nil {
-						by[which].add(unseenShare(&an.Devices[0], acts, len(f.Decode.Layers)))
+						share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers))
+						by[which].add(&an.Devices[0], share, conf)
 					}
 				}
 			}
@@ -75,7 +107,7 @@ func TestCalibration(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := judge(&an.Devices[0], c)
-			by[which].add(j.right, j.conf)
+			by[which].add(&an.Devices[0], j.right, j.conf)
 		}
 	}
 	var b strings.Builder
@@ -91,6 +123,15 @@ func TestCalibration(t *testing.T) {
 	for which, name := range []string{"tuned on", "others"} {
 		c := &by[which]
 		fmt.Fprintf(&b, "%s: expected calibration error %.3f; %d of %d printed with 0.95 are below 90%% right; %d of %d right ones are printed with that\n", name, c.off(), c.wrong, c.sure, c.rightSure, c.right)
+	}
+	b.WriteString("\n| in doubt | tuned on: cases | below 90% | mean right | others: cases | below 90% | mean right |\n|---|---|---|---|---|---|---|\n")
+	for _, w := range slices.Sorted(maps.Keys(by[0].doubts)) {
+		fmt.Fprintf(&b, "| %s |", w)
+		for _, c := range by {
+			x := cmp.Or(c.doubts[w], &doubted{})
+			fmt.Fprintf(&b, " %d | %d | %.3f |", x.n, x.wrong, x.share/float64(max(1, x.n)))
+		}
+		b.WriteByte('\n')
 	}
 	t.Log(b.String())
 	if c := &by[1]; 100*c.wrong > c.sure || 5*c.rightSure < 3*c.right || c.off() > 0.042 {

@@ -9,11 +9,14 @@ import (
 func (w *Work) byLaunches(passes []Span) Rung {
 	whole := 0
 	for p := range passes {
-		most, of := 0, map[trace.Event]int{} // kernels by launch
+		most, n, last := 0, 0, trace.Event{} // kernels of one launch, of the last one
 		for _, i := range passes[p].Kernels {
 			if call := w.call(i); w.Replayed(i) && call.Valid() {
-				of[call]++
-				most = max(most, of[call])
+				if call != last {
+					n, last = 0, call
+				}
+				n++
+				most = max(most, n)
 			}
 		}
 		if 2*most > len(passes[p].Kernels) {
