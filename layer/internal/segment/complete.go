@@ -96,6 +96,9 @@ func dice(s *Sequence, from, to, tfrom, tto int) float64 {
 
 // shared is the Dice coefficient of two lists of names.
 func shared(a, b []int32) float64 {
+	if len(a)+len(b) == 0 {
+		return 1
+	}
 	return 2 * float64(Both(a, b)) / float64(len(a)+len(b))
 }
 
