@@ -175,13 +175,13 @@ func TestOtherPath(t *testing.T) {
 	for _, c := range []struct {
 		graph, compiled float64
 		want            int
-	}{{0.5, 0.1, 0}, {0.51, 0, 1}, {0, 0.11, 1}, {1, 1, 2}} {
+	}{{0.5, 0.1, 0}, {0.51, 0, 1}, {0, 0.11, 1}, {0.6, 0.6, 2}, {1, 1, 2}} {
 		for _, r := range []*Report{{B: Summary{Graph: c.graph, Compiled: c.compiled}},
 			{A: Summary{Graph: c.graph, Compiled: c.compiled}}} {
-			n := 0
-			millisecond().path(r, func(finding.Kind, string, string, string, time.Duration) { n++ })
-			if n != c.want {
-				t.Errorf("%+v: %d findings", c, n)
+			n, text := 0, ""
+			millisecond().path(r, func(_ finding.Kind, _, _, evidence string, _ time.Duration) { n, text = n+1, evidence })
+			if n != c.want || n > 0 && !strings.Contains(text, fmt.Sprintf("%.0f%%", 100*max(c.graph, c.compiled))) {
+				t.Errorf("%+v: %d findings: %s", c, n, text)
 			}
 		}
 	}
@@ -384,7 +384,7 @@ func TestGateEdges(t *testing.T) {
 		{"", 50, 70, 90, failed, ""}, {"", 49, 70, 90, failed, ""}, {"", 10, 49, 88, undecided, ""},
 		{"", 10, 50, 90, failed, ""}, {"", -9, 20, 49, passed, ""}, {"", 0, 25, 50, undecided, ""},
 		{"", 0, 50, 100, undecided, "below 5.0% cannot be detected: gate GPU work with work=5%"},
-		{"", 1, 50, 99, failed, ""}, {"work", 0, 50, 100, undecided, ""}, {"work", 1, 51, 101, failed, ""},
+		{"", 1, 50, 99, failed, ""}, {"", 50, 150, 250, failed, ""}, {"work", 0, 50, 100, undecided, ""}, {"work", 1, 51, 101, failed, ""},
 	} {
 		i := Interval{Low: c.low, Delta: c.delta, High: c.high}
 		r := &Report{A: Summary{Wall: 1000}, Wall: i, Work: i}
@@ -518,6 +518,151 @@ func TestCategoriesThatDiffer(t *testing.T) {
 		m := &comparison{ch: [2]*chosen{{side: c.a, passes: [][]int{{0}}}, {side: c.b, passes: [][]int{{0}}}}}
 		if m.relabel(); m.unsure["elementwise"] != c.want {
 			t.Errorf("%v: unsure of %v, want %v", c, m.unsure, c.want)
+		}
+	}
+}
+
+// What differences are called, where one side takes no time or hardly any.
+func TestSentences(t *testing.T) {
+	for _, c := range []struct {
+		status Change
+		a, b   time.Duration
+		want   string
+	}{
+		{Unchanged, 1, 3, "k 1 ns → 3 ns, +2 ns (+200.0%)"}, {Unchanged, 0, 3, "k 0 → 3 ns, +3 ns"},
+		{New, 1, 3, "k is new: 3 ns a pass"}, {Removed, 3, 1, "k is gone: 3 ns a pass before"},
+	} {
+		if got := sentence("k", c.status, c.a, c.b, "pass"); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	r := &Report{Rows: []Row{{Operator: "tiny", Interval: Interval{A: 1, B: 3, Delta: 2}},
+		{Operator: "fresh", Interval: Interval{B: 3, Delta: 3}}}}
+	var b strings.Builder
+	if err := r.table(1).WriteText(&b); err != nil || !strings.Contains(b.String(), "+200.0") ||
+		!strings.Contains(b.String(), "1 other") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	if err := r.table(2).WriteText(&b); err != nil || strings.Contains(b.String(), "Inf") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	for n, want := range map[int]string{textLimits.list: "", textLimits.list + 1: "and 1 more"} {
+		b.Reset()
+		err := (&Report{Notes: slices.Repeat([]string{"x"}, n), Gates: slices.Repeat([]Gate{{Text: "y"}}, n)}).WriteText(&b)
+		if err != nil || strings.Count(b.String(), "and 1 more") != 2*len(want)/len("and 1 more") || n > 41 {
+			t.Errorf("%d notes: %v\n%s", n, err, b.String())
+		}
+	}
+	for name, want := range map[string]string{
+		"short/path/to/a.py: forward": "short/path/to/a.py: forward",
+		"/usr/lib/python3.12/dist-packages/very/long/folder/layers/linear.py: forward":    "…/very/long/folder/layers/linear.py: forward",
+		"no folder at all but a name that is longer than a table's column is for .py: f":  "no folder at all but a name that is longer than a table's column is for .py: f",
+		"/a/folder/name.py: of a function/with slashes that is longer than what is there": "…/name.py: of a function/with slashes that is longer than what is there",
+	} {
+		if got := tail(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Lost records are filled in by what two passes of the side agree on, else by the other side's count.
+func TestFillIn(t *testing.T) {
+	for _, c := range []struct {
+		a, b  []int
+		equal bool
+		want  string
+	}{
+		{[]int{10, 10, 9}, []int{11, 11, 11}, true, "[100 100 111] [100 100 100] 1"},
+		{[]int{10, 9}, []int{12, 12}, true, "[120 133] [100 100] 5"},
+		{[]int{10, 9}, []int{12, 12}, false, "[100 111] [100 100] 1"},
+		{[]int{10, 10, 7}, []int{4, 4, 3}, true, "[100 100 100] [100 100 133] 1"},
+		{[]int{10, 10, 0}, []int{4, 4, 5}, true, "[100 100 100] [100 100 100] 0"},
+	} {
+		side := func(counts []int) []rowTimes {
+			times := values(len(counts), 100, 0)
+			return []rowTimes{{exclusive: times, time: slices.Clone(times), counts: counts}}
+		}
+		m := &comparison{equal: c.equal, rows: &rowSet{names: []string{"k"}}, parts: [2][]rowTimes{side(c.a), side(c.b)}}
+		m.fillIn()
+		a, b := &m.parts[0][0], &m.parts[1][0]
+		if got := fmt.Sprintf("%.0f %.0f %d", a.time, b.time, m.filled); got != c.want ||
+			!slices.Equal(a.time, a.full) || !slices.Equal(b.time, b.full) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// A row runs another kernel where that is as often and as long, large enough to be seen, and on GPUs of one kind.
+func TestKernelWithAnotherName(t *testing.T) {
+	const µs = time.Microsecond
+	for _, c := range []struct {
+		name       string
+		sameGPU    bool
+		judged     bool
+		a, b       time.Duration
+		launches   float64 // of B
+		gone, back string
+		want       string
+	}{
+		{"renamed", true, true, 5 * µs, 5 * µs, 100, "x", "y", "x y"},
+		{"as large", true, true, 0, 5*µs - 1, 100, "x", "y", " "},
+		{"larger by less than a finding", true, true, 5 * µs, 10*µs - 1, 100, "x", "y", "x y"},
+		{"larger by a finding", true, true, 5 * µs, 10 * µs, 100, "x", "y", " "},
+		{"another GPU", false, true, 5 * µs, 5 * µs, 100, "x", "y", " "},
+		{"not judged", true, false, 5 * µs, 5 * µs, 100, "x", "y", " "},
+		{"5% more often", true, true, 5 * µs, 5 * µs, 105, "x", "y", "x y"},
+		{"6% more often", true, true, 5 * µs, 5 * µs, 106, "x", "y", " "},
+		{"nothing gone", true, true, 5 * µs, 5 * µs, 100, "", "y", " "},
+		{"nothing new", true, true, 5 * µs, 5 * µs, 100, "x", "", " "},
+	} {
+		m := millisecond()
+		m.sameGPU = c.sameGPU
+		r := &Row{Judged: c.judged, LaunchesA: 100, LaunchesB: c.launches, Interval: Interval{A: c.a, B: c.b},
+			KernelA: c.a, KernelB: c.b}
+		if c.gone != "" {
+			r.Kernels = append(r.Kernels, KernelDelta{Name: c.gone, LaunchesA: 1})
+		}
+		if c.back != "" {
+			r.Kernels = append(r.Kernels, KernelDelta{Name: c.back, LaunchesB: 1})
+		}
+		if was, now := m.otherKernel(r); was+" "+now != c.want {
+			t.Errorf("%s: %q instead of %q", c.name, now, was)
+		}
+	}
+}
+
+// What to look at first: the largest change for the worse, waiting that is not judged where that is more than half of
+// the difference, the step where no part is beyond noise.
+func TestWorst(t *testing.T) {
+	const µs = time.Microsecond
+	for _, c := range []struct {
+		name    string
+		rows    []Row
+		delta   time.Duration
+		found   []finding.Finding
+		verdict Outcome
+		kind    finding.Kind
+		step    time.Duration
+	}{
+		{"nothing", nil, 0, nil, Same, finding.NoKind, 0},
+		{"the step", nil, 9 * µs, nil, Slower, finding.StepChanged, 9 * µs},
+		{"the larger", nil, 9 * µs, []finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}},
+			{Kind: finding.WaitChanged, Size: finding.Size{PerStep: 7 * µs}}}, Slower, finding.WaitChanged, 7 * µs},
+		{"a rename", nil, 0, []finding.Finding{{Kind: finding.KernelRenamed, Size: finding.Size{PerStep: 6 * µs}},
+			{Kind: finding.PathChanged, Size: finding.Size{PerStep: 6 * µs}},
+			{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: -6 * µs}}}, Same, finding.NoKind, 0},
+		{"waiting that is not judged", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10*µs - 1, nil,
+			Inconclusive, finding.WaitChanged, 5 * µs},
+		{"half of the difference", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10 * µs, nil, Same, finding.NoKind, 0},
+		{"little waiting", []Row{{Class: Waiting, Interval: Interval{Delta: 5*µs - 1}}}, 5 * µs, nil, Same, finding.NoKind, 0},
+		{"less than what is found", []Row{{Class: Waiting, Interval: Interval{Delta: 6 * µs}}}, 6 * µs,
+			[]finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}}}, Slower, finding.OperatorChanged, 6 * µs},
+	} {
+		r := &Report{Rows: c.rows, Delta: c.delta, Findings: c.found, Verdict: c.verdict}
+		first := millisecond().worst(r)
+		if first.Kind != c.kind || first.PerStep != c.step {
+			t.Errorf("%s: %s of %v, want %s of %v", c.name, first.Kind, first.PerStep, c.kind, c.step)
 		}
 	}
 }

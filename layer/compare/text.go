@@ -17,12 +17,12 @@ func (r *Report) WriteText(w io.Writer) error { return r.write(w, false) }
 func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, true) }
 
 // limits are how many lines of each list are printed.
-type limits struct{ rows, host, findings, gates, notes int }
+type limits struct{ rows, host, list, notes int }
 
 var (
-	textLimits = limits{rows: 60, host: 20, findings: 40, gates: 40, notes: 40}
+	textLimits = limits{rows: 60, host: 20, list: 40, notes: 40}
 	// markdownLimits keep a comment on a change to sixty lines, where doubts, what is left out and notes are one list.
-	markdownLimits = limits{rows: 8, host: 3, findings: 3, gates: 3, notes: 2}
+	markdownLimits = limits{rows: 8, host: 3, list: 3, notes: 2}
 )
 
 func (r *Report) write(w io.Writer, markdown bool) error {
@@ -82,8 +82,8 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	for i := range r.Doubts {
 		doubts = append(doubts, r.Doubts[i].Sentence())
 	}
-	section(b, "Findings, largest first", findings, l.findings)
-	section(b, "Gates", gates, l.gates)
+	section(b, "Findings, largest first", findings, l.list)
+	section(b, "Gates", gates, l.list)
 	if markdown {
 		section(b, "Notes", slices.Concat(doubts, r.Left, r.Notes), l.notes)
 		return b.Flush()

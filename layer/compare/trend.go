@@ -181,7 +181,7 @@ func (t *Trend) WriteText(w io.Writer) error {
 	for i := range t.Changes {
 		lines = append(lines, t.Changes[i].Text)
 	}
-	section(b, "Changes, largest first", lines, textLimits.findings)
+	section(b, "Changes, largest first", lines, textLimits.list)
 	return b.Flush()
 }
 
