@@ -69,7 +69,7 @@ const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1),
+	c := &comparison{ruler: rulerOf(0, o.runs || len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1),
 		ch: [2]*chosen{of.a.of(sides, 0), of.b.of(sides, 1)}, equal: of.a == of.b, sizes: of.sizes, scale: 1}
 	c.trim(m.cut, o)
 	if o.PerToken && c.ch[0].id.tokens > 0 && c.ch[1].id.tokens > 0 {

@@ -35,6 +35,8 @@ type Options struct {
 	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]).
 	// Zero: 0.03, what two runs of one server differ by.
 	HostChange float64
+
+	runs bool // the run is the unit, also where a side has one
 }
 
 // Report is what differs. It is a document: its JSON form is stable.

@@ -66,6 +66,27 @@ func TestTrend(t *testing.T) {
 	}
 }
 
+// The change is where it began, also at the first and the last run, and where runs have a single pass.
+func TestTrendAtEachRun(t *testing.T) {
+	for _, passes := range []int{1, 8} {
+		for k := 1; k < 6; k++ {
+			runs := nightly(uint64(k), 6, func(i int) (attention, product, idle float64) {
+				if i >= k {
+					return 1600, 2000, 300
+				}
+				return 1000, 2000, 300
+			})
+			for i := range runs {
+				runs[i].Run.Passes = runs[i].Run.Passes[:passes]
+			}
+			got, err := NewTrend(t.Context(), runs)
+			if err != nil || len(got.Changes) != 1 || got.Changes[0].Commit != fmt.Sprint("c", k) {
+				t.Errorf("%d passes, since run %d: %v, %+v", passes, k, err, got.Changes)
+			}
+		}
+	}
+}
+
 // An operator that goes, and idle time that grows.
 func TestTrendOfOtherChanges(t *testing.T) {
 	for name, c := range map[string]struct {
