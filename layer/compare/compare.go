@@ -247,7 +247,6 @@ func (c *comparison) collect() {
 	lost := make([]bool, len(c.rows.names))
 	for i := range c.rows.names {
 		a, b := &c.parts[0][i], &c.parts[1][i]
-		lost[i] = c.unsure[c.rows.names[i]]
 		mostA, mostB := slices.Max(a.counts), slices.Max(b.counts)
 		if d := mostA - mostB; min(len(a.time), len(b.time)) == 1 && !c.runs && c.equal && d*d == 1 {
 			lost[i] = true // one pass with one launch less may have lost its record
@@ -270,7 +269,7 @@ func (c *comparison) collect() {
 	}
 	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU && !c.sizes)
 	for i := range c.kinds.rows {
-		if c.scrambled() && c.series[i].class != Waiting || lost[i] {
+		if c.scrambled() && c.series[i].class != Waiting || lost[i] || c.unsure[c.rows.names[i]] {
 			r := &c.kinds.rows[i]
 			r.judged, r.found, r.change = false, false, Unchanged
 		}

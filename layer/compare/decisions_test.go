@@ -519,6 +519,15 @@ func TestCategoriesThatDiffer(t *testing.T) {
 		if m.relabel(); m.unsure["elementwise"] != c.want {
 			t.Errorf("%v: unsure of %v, want %v", c, m.unsure, c.want)
 		}
+		r := compareSides(t, c.a, c.b) // all of it is GPU work
+		if got := r.Work.Delta; got != r.Delta {
+			t.Errorf("GPU work differs by %v, the step by %v", got, r.Delta)
+		}
+		for _, row := range r.Rows {
+			if row.Operator == "elementwise" && row.Judged == c.want {
+				t.Errorf("%s is judged: %v", row.Operator, row.Judged)
+			}
+		}
 	}
 }
 
