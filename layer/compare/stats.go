@@ -75,11 +75,12 @@ type result struct {
 	p       float64 // that the two do not differ; 1 where nothing may be said
 	judged  bool
 	enough  bool    // there are as many values as the class needs
-	se, df  float64 // standard error in nanoseconds, and its degrees of freedom
+	se, df  float64 // standard error of typical in nanoseconds, and its degrees of freedom
+	mean    float64 // standard error of delta, where outliers make it a larger one
 }
 
 // half is half of the width of the 95% interval around delta.
-func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
+func (r result) half() float64 { return quantile(r.df, 0.975) * max(r.se, r.mean) }
 
 // around is the 95% interval around a difference.
 func (r result) around(d time.Duration) (low, high time.Duration) {
@@ -119,6 +120,10 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	se := math.Sqrt(v)
 	la, lb := k.typical(s)
 	r.typical, r.se, r.df = lb-la, se*reference, df
+	if s.class == OfHost && !k.runs { // one step that jumps moves the mean, which is shown, and not the typical step
+		da, db, between := deviation(s.a), deviation(s.b), floor*reference
+		r.mean = math.Sqrt(da*da/max(1, k.effective*na) + db*db/max(1, k.effective*nb) + 2*between*between)
+	}
 	switch {
 	case absolute && (len(s.a) < waitPasses || len(s.b) < waitPasses) && !k.runs:
 		return r
