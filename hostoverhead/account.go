@@ -108,10 +108,17 @@ type cachedName struct {
 
 // gapAccount is one of the longest gaps.
 type gapAccount struct {
-	span         interval.Span
-	next         int
-	names        map[nameKey]*nameSum
-	apis, ranges map[trace.NameID]int64
+	span  interval.Span
+	next  int
+	names map[nameKey]*nameSum
+}
+
+// inSteps is the time of a gap in the steps, by cause.
+func (g *gapAccount) inSteps() (sums causeSums) {
+	for k, s := range g.names {
+		sums[k.cause] += s.steps
+	}
+	return sums
 }
 
 // newAccount accounts for the time of a device. The error is ctx's.
@@ -197,8 +204,7 @@ func (a *account) findTop(n int) {
 	cut()
 	slices.SortFunc(best, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
 	for _, g := range best {
-		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}, apis: map[trace.NameID]int64{},
-			ranges: map[trace.NameID]int64{}})
+		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}})
 	}
 }
 
@@ -235,12 +241,6 @@ func (a *account) add(p *idlePiece) {
 		g := &a.top[a.topAt]
 		g.next = p.next
 		addName(g.names, key, n).steps += in
-		if p.api != 0 {
-			g.apis[p.api] += n
-		}
-		if r := cmp.Or(p.rng, p.code); r != 0 {
-			g.ranges[r] += n
-		}
 	}
 }
 
@@ -283,8 +283,6 @@ func (p *idlePiece) key() nameKey {
 	switch group := p.cause.Group(); {
 	case p.cause == finding.HostCode:
 		k.name = cmp.Or(rng, p.code, outer)
-	case p.detail == detailWoken:
-		k.name, k.where = cmp.Or(rng, p.code), p.api
 	case p.cause == finding.OtherRanks && p.detail == detailNone:
 		k.name = cmp.Or(p.code, rng)
 	case group.Host(), group == finding.ProfilerGroup, group == finding.RequestsGroup:

@@ -142,7 +142,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 	var out []Advice
 	unnamed := false
 	for _, d := range v.Doubts {
-		do := d.Code.topic().record
+		do := d.Code.topic().do
 		if d.Code == DoubtHostWorkUnnamed {
 			unnamed = true
 			do = "Record again to name the host code: " + a.source().Record(trace.WantNames)

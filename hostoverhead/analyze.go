@@ -172,8 +172,8 @@ func (a *account) verdict(label string) *RankVerdict {
 		Alone:    ratio(kernels-d.compute, busy),
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(),
 		Paths: all.paths.list(all.wall), Drains: a.drainList(),
-		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d),
-		Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
+		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(),
+		Coverage: w.coverage(d, a.l.p)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	for _, s := range r.Stages {
 		if s.Verdict == Yes && s.Steps >= a.l.p.MinStagePasses {
@@ -291,7 +291,7 @@ func (a *account) stages() []StageVerdict {
 		h := sum.headroom()
 		largest, _ := sum.idle.largest(true)
 		out = append(out, StageVerdict{Stage: st.Stage, Steps: len(of), Verdict: a.l.p.answer(&h), Headroom: h,
-			Largest: largest, Passes: spread(of), Paths: sum.paths.list(sum.wall)})
+			Largest: largest, Paths: sum.paths.list(sum.wall)})
 	}
 	return out
 }
@@ -371,7 +371,7 @@ func (a *account) worst() []PassHeadroom {
 			out = append(out, PassHeadroom{Pass: s.step.Index, Stage: s.step.Stage, StartNS: s.span.Start,
 				EndNS:    s.span.End,
 				VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)),
-				Headroom: s.headroom(), Largest: largest, Paths: s.paths.list(s.wall)})
+				Headroom: s.headroom(), Largest: largest})
 		}
 	}
 	slices.SortFunc(out, func(x, y PassHeadroom) int {

@@ -438,3 +438,6 @@ func (s Stats) words() string {
 	}
 	return fmt.Sprintf("avg %.1f  min %.1f  p50 %.1f  p90 %.1f  max %.1f", s.Avg, s.Min, s.P50, s.P90, s.Max)
 }
+
+// us converts nanoseconds to µs.
+func us(ns int64) float64 { return float64(ns) / 1e3 }

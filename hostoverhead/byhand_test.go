@@ -111,11 +111,8 @@ Longest gaps:
 after flash_fwd
 before gemm
 41.4% host-code server.py(N): schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code unattributed host time
-calls: cudaStreamSynchronize, cudaLaunchKernel
 2. 500 µs at 0.000600 s
 after flash_fwd
 before gemm
 40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
-calls: cudaStreamSynchronize, cudaLaunchKernel
-Graph coverage: 0.0% of 12 kernels (0.0% of kernel time); 12 eager, 0 with unknown launch
 SYNC+HOIST: 500 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

@@ -14,16 +14,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Coverage says how much of the GPU's work is replayed from CUDA graphs.
+// Coverage says what runs outside of CUDA graphs in a run that uses them, and what else could be in one.
 type Coverage struct {
-	Kernels   int     `json:"kernels"`    // kernels and complete graph replays
-	Replayed  int     `json:"replayed"`   // from graphs
-	Eager     int     `json:"eager"`      // launched one by one
-	Unknown   int     `json:"unknown"`    // launch not in the trace
-	Ratio     float64 `json:"ratio"`      // replayed / kernels
-	TimeRatio float64 `json:"time_ratio"` // the same by kernel time
-
-	EagerKernels []EagerKernel `json:"eager_kernels"` // by time; only where graphs are used at all
+	EagerKernels []EagerKernel `json:"eager_kernels"` // by time
 	Hints        []Advice      `json:"hints"`         // with a code, each
 }
 
@@ -51,28 +44,19 @@ type stageKernel struct {
 
 // coverage measures one device.
 func (w *workload) coverage(d *deviceWork, p *params) Coverage {
-	c := Coverage{Kernels: d.count, EagerKernels: []EagerKernel{}, Hints: []Advice{}}
-	var all, replayed int64
+	c := Coverage{EagerKernels: []EagerKernel{}, Hints: []Advice{}}
+	if !slices.Contains(d.path, pathGraph) {
+		return c
+	}
 	replays, eager := map[stageKernel]int{}, map[trace.NameID]*eagerSum{}
-	graphs := slices.Contains(d.path, pathGraph)
 	for i, e := range w.kernelsOf(d) {
-		ns := int64(e.Duration())
-		all += ns
-		switch {
-		case d.path[i] == pathGraph:
-			c.Replayed++
-			replayed += ns
+		switch d.path[i] {
+		case pathGraph:
 			replays[stageKernel{e.NameID(), d.stageOf(i)}]++
-		case d.path[i] == pathUnknown:
-			c.Unknown++
-		default:
-			c.Eager++
-			if graphs {
-				addEager(eager, e, d.stageOf(i))
-			}
+		case pathEager:
+			addEager(eager, e, d.stageOf(i))
 		}
 	}
-	c.Ratio, c.TimeRatio = ratio(int64(c.Replayed), int64(c.Kernels)), ratio(replayed, all)
 	for name, s := range eager {
 		for stage := range s.stages {
 			s.Replayed += replays[stageKernel{name, stage}]
@@ -83,9 +67,7 @@ func (w *workload) coverage(d *deviceWork, p *params) Coverage {
 	slices.SortFunc(c.EagerKernels, func(a, b EagerKernel) int {
 		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name))
 	})
-	if graphs {
-		c.Hints = w.graphHints(d, p)
-	}
+	c.Hints = w.graphHints(d, p)
 	return c
 }
 

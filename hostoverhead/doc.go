@@ -2,8 +2,8 @@
 // goes.
 //
 // [Analyze] says how much faster a run could be at most if the host cost nothing, with its evidence: a ledger in
-// which every nanosecond of idle time has one cause, the gaps by length, which kernels run outside CUDA graphs, the
-// repeating kernel pattern, and which rank the others wait for. [Breakdown] says what a step is made of, [Series]
+// which every nanosecond of idle time has one cause, the gaps by length, which kernels run outside CUDA graphs, and
+// which rank the others wait for. [Breakdown] says what a step is made of, [Series]
 // gives that step by step to package layer/compare, and [Compare] renders what that says of two runs.
 //
 // In an Nsight Systems export NVTX ranges name the host operations; in a torch.profiler trace annotations and Python

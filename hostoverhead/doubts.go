@@ -6,14 +6,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
@@ -127,20 +124,13 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 	if len(a.top) == 0 {
 		return Doubt{}
 	}
-	within := func(g *gapAccount) (sums causeSums) { // of the steps
-		for k, s := range g.names {
-			sums[k.cause] += s.steps
-		}
-		return sums
-	}
 	g := slices.MaxFunc(a.top, func(x, y gapAccount) int {
-		inX, inY := within(&x), within(&y)
+		inX, inY := x.inSteps(), y.inSteps()
 		return cmp.Compare(inX.total(), inY.total())
 	})
-	sums := within(&g)
+	sums := g.inSteps()
 	h, n, weight := &v.Headroom, sums.total(), finding.Medium
-	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()),
-		UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
+	without := h.without(&sums)
 	if p.answer(&without) != v.Verdict {
 		weight = finding.Low
 	}
@@ -173,33 +163,16 @@ func (a *account) warmUp(v *Verdict, p *params) Doubt {
 func (a *account) processes(r *RankVerdict, p *params) Doubt {
 	w := a.l.w
 	threads := w.t.Threads()
-	driving := map[int64]bool{}
-	for th, devices := range w.drives {
-		if slices.Contains(devices, r.Device) {
-			driving[threads[th].Process] = true
-		}
-	}
-	if len(driving) < 2 {
-		return Doubt{}
-	}
-	spans := map[string][]interval.Span{}
+	kernels := map[int64]int{}
 	for _, e := range w.kernelsOf(a.d) {
 		if l := e.Launch(); l.Valid() && l.Thread() >= 0 {
-			t := threads[l.Thread()]
-			name := cmp.Or(t.ProcessLabel, fmt.Sprint(t.Process))
-			spans[name] = append(spans[name], timeline.SpanOf(e))
+			kernels[threads[l.Thread()].Process]++
 		}
 	}
-	maps.DeleteFunc(spans, func(_ string, s []interval.Span) bool { return float64(len(s)) < p.MinKernelShare*float64(r.Kernels) })
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(spans)) {
-		busy := interval.UnionInPlace(spans[name])
-		window := interval.Hull(busy).Len()
-		words = append(words, fmt.Sprintf("process %s %s", name, percentOf(window-interval.Total(busy), window)))
-	}
-	return doubtIf(len(spans) > 1, DoubtProcessesShareDevice, finding.Low,
-		"%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
-		len(spans), r.Device, strings.Join(words, ", "), percentOf(r.WindowNS-r.BusyNS, r.WindowNS))
+	maps.DeleteFunc(kernels, func(_ int64, n int) bool { return float64(n) < p.MinKernelShare*float64(r.Kernels) })
+	return doubtIf(len(kernels) > 1, DoubtProcessesShareDevice, finding.Low,
+		"%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake", len(kernels),
+		r.Device)
 }
 
 // percent is a share for people; NaN is one that is not known.
@@ -224,54 +197,38 @@ func nanos(ns int64) string { return table.Duration(time.Duration(ns)) }
 // position formats a time since the trace's first event.
 func position(ns int64) string { return table.Seconds(time.Duration(ns), 6) + " s" }
 
-// serving is how a server runs the model.
-type serving struct {
-	framework string // its name, for messages
-	// graphs says that decode steps replay graphs, compile that the model is compiled; nil: not known.
-	graphs, compile *bool
-	source          string // a file, the user's setting, or the framework's default
-}
-
-// servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs,
-// DoubtUnexpectedGraphs, DoubtNoCompiledCode and DoubtUnexpectedCompiledCode.
+// servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs and
+// DoubtNoCompiledCode.
 func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
-	s := servingOf(told, a.l.w.server())
+	server := a.l.w.server().Name
+	if told == nil {
+		told = defaultArgs[server]
+	}
+	if told == nil {
+		return []Doubt{}
+	}
 	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
 	paths, steps := sumOf(decode).paths, table.Counted(len(decode), "decode step", "decode steps")
-	launched := len(slices.DeleteFunc(decode, func(s stepAccount) bool { return s.paths[pathGraph].kernels == 0 }))
 	all := 0
 	for _, p := range paths {
 		all += p.kernels
 	}
-	who, compiled := cmp.Or(s.framework, "the server"), a.d.compiled
-	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
-	empty := a.l.w.t.Health().EmptyGraphs > 0
+	who, source := cmp.Or(server, "the server"), cmp.Or(told.Path, "as told")
+	said := func(x *bool) bool { return x != nil && *x }
 	return certain([]Doubt{
-		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
+		doubtIf(a.l.w.t.Health().EmptyGraphs == 0 && said(told.Graphs) && paths[pathGraph].kernels == 0 &&
+			2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
 			finding.BandUnknown,
-			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, steps),
-		doubtIf(!empty && said(s.graphs, false) && launched > 0, DoubtUnexpectedGraphs, finding.BandUnknown,
-			"%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
-		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
-			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
-		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, DoubtUnexpectedCompiledCode, finding.BandUnknown,
-			"%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source,
-			table.Counted(compiled, "kernel", "kernels")),
+			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, source, steps),
+		doubtIf(all > 0 && said(told.Compile) && a.d.compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
+			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, source),
 	})
 }
 
-// servingOf is what a server does, by its settings, else by its defaults: SGLang and TensorRT-LLM replay graphs in
-// decode, vLLM does and compiles the model.
-func servingOf(told *profile.ServerArgs, f framework.Framework) serving {
-	if told != nil {
-		return serving{framework: f.Name, graphs: told.Graphs, compile: told.Compile,
-			source: cmp.Or(told.Path, "as told")}
-	}
+// defaultArgs are the settings of servers that nothing was told of: all replay graphs in decode, vLLM compiles the model.
+var defaultArgs = func() map[string]*profile.ServerArgs {
 	yes := true
-	s := map[string]serving{
-		framework.SGLang().Name: {graphs: &yes}, framework.TensorRTLLM().Name: {graphs: &yes},
-		framework.VLLM().Name: {graphs: &yes, compile: &yes},
-	}[f.Name]
-	s.framework, s.source = f.Name, "by default"
-	return s
-}
+	graphs := &profile.ServerArgs{Graphs: &yes, Path: "by default"}
+	return map[string]*profile.ServerArgs{framework.SGLang().Name: graphs, framework.TensorRTLLM().Name: graphs,
+		framework.VLLM().Name: {Graphs: &yes, Compile: &yes, Path: "by default"}}
+}()

@@ -7,7 +7,6 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/timeline"
-	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -58,19 +57,9 @@ func (a *account) straggling(answer Answer) string {
 		} else if g.next != len(a.d.acts)-1 {
 			continue
 		}
-		var inside causeSums
-		for k, s := range g.names {
-			inside[k.cause] += s.steps
-		}
-		var within int64 // the steps
-		for i := range a.steps {
-			within += a.inStep(&a.steps[i], g.span)
-		}
-		all := sumOf(a.steps)
-		without := all.headroom()
-		without.WallNS -= within
-		without.HostNS = max(0, without.HostNS-inside.host())
-		without.UnknownNS = max(0, without.UnknownNS-inside.of(finding.UnknownGroup))
+		inside, all := g.inSteps(), sumOf(a.steps)
+		within, h := inside.total(), all.headroom()
+		without := h.without(&inside)
 		if 2*within <= all.idle.total() {
 			continue
 		}

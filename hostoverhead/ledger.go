@@ -48,9 +48,7 @@ const (
 	detailUnnamed
 	detailQuiet
 	detailOffCPU
-	detailHostFunction
 	detailSampled
-	detailWoken
 	detailDoubted
 )
 
@@ -67,9 +65,7 @@ var details = [...]string{
 	detailQuiet:          "nothing recorded on the launching thread",
 	detailOffCPU:         "off the CPU between two steps, for a reason that is not recorded",
 	detailSampled:        "found running by samples",
-	detailWoken:          "on the thread whose signal ended the wait",
 	detailDoubted:        "launch calls are not to be trusted (see the health)",
-	detailHostFunction:   "queued, then started late; host callbacks run in its streams",
 }
 
 // idlePiece is a piece of idle time with one cause. Names are ids: a trace has millions of pieces.
@@ -111,29 +107,20 @@ type drain struct {
 // ledger explains the idle time of a workload, one device after the other: what it needs for a device it uses again
 // for the next one, as many devices may wait for the same thread.
 type ledger struct {
-	w         *workload
-	p         *params
-	threads   map[trace.ThreadIndex]*timeline.Thread // of the device at hand
-	spare     []timeline.Timeline                    // of devices before
-	waking    map[trace.ThreadIndex]*timeline.Thread // of threads that ended waits of those, in these waits
-	wakers    *wakers                                // nil: not looked for
-	samples   map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
-	callbacks bool                                   // the host puts functions of its own into streams
-	meanings  *waits.Names                           // what waits within functions mean
-	doubted   bool                                   // launches do not show what the GPUs wait for
-	names     []hostName                             // by name, as far as they were asked for
-	cache     [cachedNames]cachedName                // of the account at hand
+	w        *workload
+	p        *params
+	threads  map[trace.ThreadIndex]*timeline.Thread // of the device at hand
+	spare    []timeline.Timeline                    // of devices before
+	samples  map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
+	meanings *waits.Names                           // what waits within functions mean
+	doubted  bool                                   // launches do not show what the GPUs wait for
+	names    []hostName                             // by name, as far as they were asked for
+	cache    [cachedNames]cachedName                // of the account at hand
 }
 
 func newLedger(w *workload, p *params) *ledger {
 	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()),
 		samples: map[trace.ThreadIndex][]trace.EventID{}}
-	for id := range trace.NameID(w.t.NumNames()) {
-		if name := w.t.Name(id); name == "cudaLaunchHostFunc" || name == "cudaStreamAddCallback" ||
-			name == "hipLaunchHostFunc" || name == "hipStreamAddCallback" {
-			l.callbacks = true
-		}
-	}
 	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Finding) bool {
 		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
 			slices.Contains(f.Affects, trace.AffectsAttribution)
@@ -143,7 +130,7 @@ func newLedger(w *workload, p *params) *ledger {
 
 // forget drops what only walking needs.
 func (l *ledger) forget() {
-	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, doubted: l.doubted}
+	*l = ledger{w: l.w, p: l.p, doubted: l.doubted}
 }
 
 // gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs
@@ -153,12 +140,10 @@ const gapsAtOnce = 128
 // walk calls f with every piece of a device's idle time in order. The piece is valid during the call. The error is
 // ctx's.
 func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) error {
-	for _, of := range []map[trace.ThreadIndex]*timeline.Thread{l.threads, l.waking} {
-		for _, s := range of {
-			l.spare = append(l.spare, s.Now)
-		}
+	for _, s := range l.threads {
+		l.spare = append(l.spare, s.Now)
 	}
-	l.threads, l.waking = map[trace.ThreadIndex]*timeline.Thread{}, map[trace.ThreadIndex]*timeline.Thread{}
+	l.threads = map[trace.ThreadIndex]*timeline.Thread{}
 	var p idlePiece
 	var length int64
 	emit := func(s interval.Span, piece idlePiece) {
@@ -203,7 +188,6 @@ func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval
 		}
 		l.threads[th].Move(spans)
 	}
-	l.followWakers(needs)
 }
 
 // gapWalker lists the gaps of a device.
@@ -307,8 +291,6 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		}
 	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != classify.NotCollective:
 		c, p.detail = finding.OtherRanks, detailLateCollective
-	case l.callbacks:
-		c, p.detail = finding.UnknownCause, detailHostFunction
 	}
 	p.cause = c
 	l.drained(g, way, p, emit)

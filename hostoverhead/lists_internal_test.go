@@ -57,14 +57,9 @@ func TestPassesThatLoseMost(t *testing.T) {
 	}
 }
 
-// TestNamesOfAGap: five with most time, by name of equals; names that differ in their numbers alone are one.
-func TestNamesOfAGap(t *testing.T) {
-	a, ids := named("f 1", "f 2", "b", "c", "d", "e", "g")
-	ns := map[trace.NameID]int64{ids["f 1"]: 3, ids["f 2"]: 4, ids["b"]: 6, ids["c"]: 5, ids["d"]: 5, ids["e"]: 1,
-		ids["g"]: 2}
-	if got, want := strings.Join(a.longest(ns), ", "), "f N, b, c, d, g"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+// TestDrainsByTime: those of steps, most time in them first.
+func TestDrainsByTime(t *testing.T) {
+	a, ids := named("b", "c", "d", "e")
 	a.drains = map[trace.NameID]*nameSum{ids["b"]: {ns: 9, steps: 1, count: 3}, ids["c"]: {ns: 9},
 		ids["d"]: {ns: 2, steps: 2, count: 1}, ids["e"]: {ns: 1, steps: 1, count: 1}}
 	if got, want := fmt.Sprint(a.drainList()), "[{ d  2 2 1} { b  9 1 3} { e  1 1 1}]"; got != want {
@@ -128,8 +123,6 @@ func TestNamesOfIdleTime(t *testing.T) {
 		{"a call", idlePiece{cause: finding.Synchronisation, rng: rng, code: frame, api: call}, "call", "frame"},
 		{"a call in a range", idlePiece{cause: finding.Synchronisation, rng: rng, api: call}, "call", "range"},
 		{"a frame alone", idlePiece{cause: finding.Lock, rng: rng, code: frame}, "frame", "range"},
-		{"what another thread did", idlePiece{cause: finding.Lock, detail: detailWoken, rng: rng, code: frame,
-			api: call}, "range: " + details[detailWoken], "call"},
 		{"an exchange", idlePiece{cause: finding.OtherRanks, rng: rng, code: frame}, "frame", ""},
 		{"a late collective", idlePiece{cause: finding.OtherRanks, detail: detailLateCollective, rng: rng},
 			details[detailLateCollective], ""},
@@ -186,28 +179,6 @@ func TestClassesOfGaps(t *testing.T) {
 	}
 }
 
-// TestIdleTimeBeforeAKernel: the gap that it ends; none inside busy time, and none before the very first.
-func TestIdleTimeBeforeAKernel(t *testing.T) {
-	b := trace.NewBuilder(trace.Options{})
-	for _, at := range []int64{10, 12, 25} {
-		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at, Duration: 5})
-	}
-	tr := built.Trace(b)
-	first := tr.LaneAt(event.LaneGPU, 0)
-	d := &deviceWork{}
-	for e := range tr.Events(event.LaneGPU) {
-		d.busy = append(d.busy, interval.Span{Start: int64(e.Start()), End: int64(e.End())})
-	}
-	d.busy = interval.UnionInPlace(d.busy)
-	w := &workload{t: tr}
-	for i, want := range []int64{0, 0, 8} {
-		if got := w.idleBefore(d, tr.LaneAt(event.LaneGPU, i)); got != want {
-			t.Errorf("before the kernel at %d: %d ns, want %d", tr.LaneAt(event.LaneGPU, i).Start()-first.Start(), got,
-				want)
-		}
-	}
-}
-
 // TestDisagreementInWords: why the published detector says YES: launch calls where there are any, and what most of
 // the rest of the idle time is.
 func TestDisagreementInWords(t *testing.T) {
@@ -243,16 +214,6 @@ func TestDisagreementInWords(t *testing.T) {
 			if strings.Contains(got, s) {
 				t.Errorf("%q in %q", s, got)
 			}
-		}
-	}
-}
-
-// TestCallsOfAGap: a gap in which nothing was called has no line of calls, and one of the shortest class none at all.
-func TestCallsOfAGap(t *testing.T) {
-	for _, apis := range [][]string{nil, {"cudaMalloc"}} {
-		r := RankVerdict{Top: []Gap{{NS: 1000, APIs: apis}, {NS: 999, APIs: []string{"cudaFree"}}}}
-		if n, text := rowsOf(t, r.writeGaps, "calls:"); n != len(apis) {
-			t.Errorf("calls %q:\n%s", apis, text)
 		}
 	}
 }

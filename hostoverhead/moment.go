@@ -46,17 +46,14 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 		for ; at < len(list) && int64(list[at].Start) < s.End; at++ {
 			w := &list[at]
 			before, inside := s, s.Clip(interval.Span{Start: int64(w.Start), End: int64(w.End)})
-			if before.End = inside.Start; !before.Empty() {
-				l.woken(&m, before, l.decide(g, &m, before), emit)
-			}
+			before.End = inside.Start
+			emit(before, l.decide(g, &m, before))
 			p := l.decide(g, &m, inside)
 			p.cause, p.detail = w.Cause, waitDetail(w.Cause, &m)
 			emit(inside, p)
 			s.Start = inside.End
 		}
-		if !s.Empty() {
-			l.woken(&m, s, l.decide(g, &m, s), emit)
-		}
+		emit(s, l.decide(g, &m, s))
 	})
 }
 

@@ -32,9 +32,6 @@ type params struct {
 	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was
 	// recorded in it: see [layer.Unnamed].
 	Unnamed time.Duration
-	// WakeUp is how long before the end of a wait for another thread the call may lie that ended it: what the system
-	// takes to run a thread again, a few µs to some tens under load.
-	WakeUp time.Duration
 
 	// FewKernels and FewSteps are the numbers of kernels and steps below which figures say little.
 	FewKernels, FewSteps int
@@ -65,7 +62,7 @@ func defaultParams() params {
 	return params{
 		MinShare: 0.10, MinStagePasses: 3,
 		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond,
-		Unnamed: layer.Unnamed, WakeUp: 100 * time.Microsecond,
+		Unnamed:    layer.Unnamed,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20,
 		UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,

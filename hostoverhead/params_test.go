@@ -109,10 +109,6 @@ func boundaries() map[string]boundary {
 		"Unnamed": {func(p *P, h bool) { bigger(&p.Unnamed, h, 199*us, 200*us) },
 			func() *trace.Trace { return oneGap(event.Mark, "x", 200) }, hasCause(finding.UnknownCause), "true",
 			"false"},
-		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 50*us) }, func() *trace.Trace {
-			return waiting("sem_wait", wakeRow{event.Range, "tokenize", 0, 2, 5, 195},
-				wakeRow{event.OSCall, "sem_post", 0, 2, 150, 152})
-		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
 		"FewKernels": {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) },
 			func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
 		"FewSteps": {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) },

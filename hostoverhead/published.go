@@ -15,24 +15,16 @@ import (
 
 // Thresholds says from where on a metric of the published detector counts as crossed. GPUUtilization is crossed below
 // its value, all others above.
-type Thresholds struct {
-	GPUIdle             float64 // M1
-	LaunchOverhead      float64 // M2
-	PrepExposed         float64 // M3a
-	PrepImpact          float64 // M3b
-	PrepIdleAttribution float64 // M3c
-	GPUUtilization      float64 // M4
-	NCCL                float64 // M5, a caveat only
-}
+type Thresholds = host.Thresholds
 
 // detectPublished runs the published detector; nil where it sees no kernels, as it does not count whole replays.
 func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*host.Report, error) {
 	h := host.Options{NoPrep: o.NoPrep}
 	if o.Thresholds != nil {
-		h.Thresholds = host.Thresholds(*o.Thresholds)
+		h.Thresholds = *o.Thresholds
 	}
 	if o.Generation != nil {
-		h.Generation = host.Thresholds(*o.Generation)
+		h.Generation = *o.Generation
 	}
 	r, err := host.Detect(ctx, t, h)
 	if errors.Is(err, host.ErrNoKernels) {

@@ -362,11 +362,9 @@ func (v *Verdict) writePublished(b *table.Writer) {
 
 // Widths of names in text, in letters: alone in a line, and beside other columns.
 const (
-	wideName    = 90
-	narrowName  = 60
-	patternName = 70
-	gpuName     = 30
-	listOfCalls = 120
+	wideName   = 90
+	narrowName = 60
+	gpuName    = 30
 )
 
 // cut is a name as text shows it: a frame's file rather than its directories.
@@ -376,12 +374,11 @@ func cut(name string, width int) string {
 
 // Lengths of the lists of a drill-down in text.
 const (
-	listedCauses  = 3 // of a gap
-	listedNames   = 15
-	listedEager   = 10
-	listedPattern = 60
-	listedRanks   = 64 // eight hosts of eight GPUs: each has a row
-	worstRanks    = 8  // of more: nobody reads a thousand rows
+	listedCauses = 3 // of a gap
+	listedNames  = 15
+	listedEager  = 10
+	listedRanks  = 64 // eight hosts of eight GPUs: each has a row
+	worstRanks   = 8  // of more: nobody reads a thousand rows
 )
 
 // write writes who the others wait for.
@@ -404,7 +401,7 @@ func (s *Stragglers) listed() []RankArrival {
 	return worst
 }
 
-// writeDrill writes what ran during the idle time, the gaps, the graph coverage and the repeating pattern.
+// writeDrill writes what ran during the idle time, the gaps and the graph coverage.
 func (d *RankVerdict) writeDrill(b *table.Writer) {
 	var rows []IdleName
 	for _, c := range d.Idle {
@@ -423,7 +420,6 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 		table.Number("share"), table.Number("pieces"))
 	d.writeGaps(b)
 	d.writeCoverage(b)
-	d.writePattern(b)
 }
 
 func (d *RankVerdict) writeGaps(b *table.Writer) {
@@ -451,43 +447,17 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 				cut(c.Name, narrowName))))
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
-		if len(g.APIs) > 0 {
-			fmt.Fprintf(b, "     calls: %s\n", table.Cut(table.Clean(strings.Join(g.APIs, ", ")), listOfCalls))
-		}
 	}
 }
 
 func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
-	fmt.Fprintf(b, "\nGraph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
-		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)),
-		table.Count(int64(c.Unknown)))
-	table.List(b, "", c.EagerKernels, listedEager, func(k EagerKernel) []string {
+	table.List(b, "\nKernels outside of the graphs:\n", c.EagerKernels, listedEager, func(k EagerKernel) []string {
 		return []string{k.Name, table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)),
 			map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
 	}, table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"),
 		table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
-	for _, h := range c.Hints {
-		fmt.Fprintf(b, "  %s: %s: %s\n", h.Code, h.Why, h.Do)
+	for i, h := range c.Hints {
+		fmt.Fprintf(b, "%s  %s: %s: %s\n", map[bool]string{true: "\n"}[i == 0], h.Code, h.Why, h.Do)
 	}
-}
-
-func (d *RankVerdict) writePattern(b *table.Writer) {
-	p := d.Pattern
-	if p == nil {
-		return
-	}
-	title := fmt.Sprintf("\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels),
-		p.Repetitions, p.Source)
-	at := 0
-	table.List(b, title, p.Kernels, listedPattern, func(k PatternPart) []string {
-		at++
-		return []string{fmt.Sprint(at), k.Name, k.Group, table.Fixed(k.BusyUS, 2), table.Fixed(k.GapUS, 2)}
-	}, table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"),
-		table.Number("gap before µs"))
-	table.List(b, "\ngroups by gap:\n", p.Groups, len(p.Groups), func(g PatternPart) []string {
-		return []string{g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2),
-			table.Fixed(g.GapUS*float64(p.Repetitions), 1)}
-	}, table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"),
-		table.Number("gap × repetitions µs"))
 }

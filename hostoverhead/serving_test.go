@@ -52,11 +52,10 @@ func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 	}{
 		{"promised and seen", true, "triton_poi_fused_mul_", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, ""},
 		{"graphs promised, eager seen", false, "gemm", &profile.ServerArgs{Graphs: &yes}, "no-graphs"},
-		{"eager promised, graphs seen", true, "gemm", &profile.ServerArgs{Graphs: &no}, "unexpected-graphs"},
+		{"eager promised, graphs seen", true, "gemm", &profile.ServerArgs{Graphs: &no}, ""},
 		{"eager promised and seen", false, "gemm", &profile.ServerArgs{Graphs: &no, Compile: &no}, ""},
 		{"compilation promised", true, "gemm", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, "no-compiled-code"},
-		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no},
-			"unexpected-compiled-code"},
+		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no}, ""},
 		{"nothing told of either", false, "gemm", &profile.ServerArgs{}, ""},
 		{"vLLM's defaults", false, "gemm", nil, "no-graphs no-compiled-code"},
 		{"vLLM's defaults seen", true, "triton_poi_fused_mul_", nil, ""},
@@ -72,8 +71,6 @@ func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 		want := "eager"
 		if c.graph {
 			want = "graph"
-		} else if strings.HasPrefix(c.kernel, "triton") {
-			want = "compiled"
 		}
 		if p := decider(v).Paths; len(p) != 1 || p[0].Path != want || p[0].Kernels != 320 {
 			t.Errorf("%s: paths %+v, want 320 kernels by %s", c.name, p, want)

@@ -29,73 +29,57 @@ const (
 	DoubtBusyWithCommunication       DoubtCode = "busy-with-communication"
 	DoubtTraceIncomplete             DoubtCode = "trace-incomplete"
 	DoubtNoGraphs                    DoubtCode = "no-graphs"
-	DoubtUnexpectedGraphs            DoubtCode = "unexpected-graphs"
 	DoubtNoCompiledCode              DoubtCode = "no-compiled-code"
-	DoubtUnexpectedCompiledCode      DoubtCode = "unexpected-compiled-code"
-)
-
-// What to record to be surer.
-const (
-	wholeGraphs = "Record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays."
-	moreSteps   = "Record a window of more steps inside the steady run, after warm-up and under load."
-	nameHost    = "Record again with annotations (record_function) or with_stack=True, to name the host code."
-	plainRun    = "Record once more without Python stacks to measure the real cost; take the names from this recording."
 )
 
 // topic is the row of a code.
 type topic struct {
 	code             DoubtCode
 	title, means, do string
-	record           string // what to record to be surer, "" where a recording does not help
 }
 
 // topics has one row for each code.
 var topics = []topic{
 	{DoubtFewKernels, "Few kernels", "The window holds fewer than 100 kernels: hardly a running server.",
-		"Record under load.", moreSteps},
+		"Record under load."},
 	{DoubtFewSteps, "Few steps", "The window holds fewer than 3 steps, too few to compare with each other.",
-		"Record more steps.", moreSteps},
+		"Record more steps."},
 	{DoubtNoSteps, "No steps", "No forward pass was found. Shares are of the window, which includes start-up and pauses.",
-		"Record with step annotations, or pass `--config config.json`.", moreSteps},
+		"Record with step annotations, or pass `--config config.json`."},
 	{DoubtGraphCapture, "Only graph capture", "Every step captures graphs: a server's start, not how it serves.",
-		"Record after the server has started.", moreSteps},
+		"Record after the server has started."},
 	{DoubtNoLaunchCalls, "No launch calls", "No API calls were recorded. Whether work was queued during a gap is unknown.",
-		"Record CUDA API calls (nsys --trace=cuda; torch.profiler with CPU activities).", ""},
+		"Record CUDA API calls (nsys --trace=cuda; torch.profiler with CPU activities)."},
 	{DoubtLaunchesMissing, "Launches missing", "Over 10% of the kernels have no launch call. Causes of the gaps before them are guesses.",
-		"Start the profiler before the steps of interest.", ""},
+		"Start the profiler before the steps of interest."},
 	{DoubtHostWorkUnnamed, "Unattributed host time",
 		"Over half of the host's time has no name. It may be a wait that was not recorded.",
-		"Record Python stacks or NVTX ranges.", nameHost},
+		"Record Python stacks or NVTX ranges."},
 	{DoubtGraphKernelsHidden, "Graph kernels hidden",
 		"nsys recorded graph replays as a whole. Gaps inside them are invisible.",
-		"Record with nsys --cuda-graph-trace=node.", wholeGraphs},
+		"Record with nsys --cuda-graph-trace=node."},
 	{DoubtGraphLaunchesWithoutKernels, "Graph launches without kernels",
 		"Replays left no activity on the GPU. Idle time is overstated.",
-		"Record the trace again; some profiler versions lose graph kernels.", wholeGraphs},
-	{DoubtOneRow, "Depends on one row", "One activity decides the answer. If it is a profiler error, the answer is another one.", "Record the trace again.", ""},
+		"Record the trace again; some profiler versions lose graph kernels."},
+	{DoubtOneRow, "Depends on one row", "One activity decides the answer. If it is a profiler error, the answer is another one.", "Record the trace again."},
 	{DoubtPythonTracing, "Python frames recorded", "Recording Python frames about doubles the time of host code.",
-		"Record once without stacks and compare.", plainRun},
+		"Record once without stacks and compare."},
 	{DoubtOneLongGap, "One long gap", "One gap makes up over 30% of the time: start-up, or no requests.",
-		"Record a window of steady load.", moreSteps},
+		"Record a window of steady load."},
 	{DoubtWindowIsNotSteady, "Not steady", "The steady steps alone give another answer: warm-up is in the window.",
-		"Record after warm-up.", moreSteps},
+		"Record after warm-up."},
 	{DoubtProcessesShareDevice, "Processes share a GPU",
 		"Several processes launch on one GPU number. They may be different GPUs that the profiler merged.",
-		"Record one process at a time, or check CUDA_VISIBLE_DEVICES.", ""},
+		"Record one process at a time, or check CUDA_VISIBLE_DEVICES."},
 	{DoubtBusyWithCommunication, "Busy with communication",
 		"During over 20% of the busy time only communication runs. The GPU may wait for others meanwhile.",
-		"Pass every rank's file (`--trace DIRECTORY`).", ""},
+		"Pass every rank's file (`--trace DIRECTORY`)."},
 	{DoubtTraceIncomplete, "Trace incomplete", "The recording lost events that idle time depends on.",
-		"Record a shorter window, or raise the profiler's buffer size.", ""},
+		"Record a shorter window, or raise the profiler's buffer size."},
 	{DoubtNoGraphs, "No graphs", "The server replays graphs in decode, but no decode step of this window does.",
-		"Record a window of the path that serves requests.", ""},
-	{DoubtUnexpectedGraphs, "Unexpected graphs", "The server is configured without graphs, but the window replays some.",
-		"Check that server_args.json belongs to this run.", ""},
+		"Record a window of the path that serves requests."},
 	{DoubtNoCompiledCode, "No compiled code", "The server compiles the model, but the window runs no compiled kernel.",
-		"Record a window of the path that serves requests.", ""},
-	{DoubtUnexpectedCompiledCode, "Unexpected compiled code",
-		"The server does not compile the model, but the window runs compiled kernels.",
-		"Check that server_args.json belongs to this run.", ""},
+		"Record a window of the path that serves requests."},
 }
 
 // DoubtCodes lists them.

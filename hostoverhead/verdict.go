@@ -94,10 +94,10 @@ type IdleName struct {
 	Count   int           `json:"count"`           // pieces
 }
 
-// Path is the work that reached the device in one way: by "graph" replays, launched one by one from "compiled" code, or
-// "eager"; "unknown" where the launch is not in the trace.
+// Path is the work that reached the device in one way: by "graph" replays, or "eager", launched one by one; "unknown"
+// where the launch is not in the trace.
 type Path struct {
-	Path      string  `json:"path"`       // graph, compiled, eager or unknown
+	Path      string  `json:"path"`       // graph, eager or unknown
 	Kernels   int     `json:"kernels"`    // kernels launched this way
 	Share     float64 `json:"share"`      // of the kernels
 	TimeNS    int64   `json:"time_ns"`    // of its kernels
@@ -113,7 +113,6 @@ type StageVerdict struct {
 	Verdict  Answer        `json:"verdict"`       // the answer for the stage
 	Headroom Headroom      `json:"headroom"`      // what the steps of the stage lose
 	Largest  finding.Cause `json:"largest_cause"` // of the host's time; "" for none
-	Passes   PassSpread    `json:"passes"`        // host time by pass
 	Paths    []Path        `json:"paths"`         // kernels by how they were launched
 }
 
@@ -139,7 +138,6 @@ type PassHeadroom struct {
 	VisEnd   int64         `json:"vis_end_ns"`    // end on the clock of the file
 	Headroom Headroom      `json:"headroom"`      // what the steps lose
 	Largest  finding.Cause `json:"largest_cause"` // cause of most of the host's time
-	Paths    []Path        `json:"paths"`         // kernels by how they were launched
 }
 
 // RankVerdict is the answer for one device of one rank.
@@ -175,9 +173,7 @@ type RankVerdict struct {
 	Gaps   []GapBucket    `json:"gaps"`         // no stream busy
 	Top    []Gap          `json:"top_gaps"`
 
-	Streams  []StreamGaps `json:"streams"`           // gaps of single streams
-	Coverage Coverage     `json:"coverage"`          // how much of the host's work the trace shows
-	Pattern  *Pattern     `json:"pattern,omitempty"` // left out when no layers were found
+	Coverage Coverage `json:"coverage"` // how much of the host's work the trace shows
 
 	DependsOn string `json:"depends_on,omitempty"` // the activity that decides the answer by itself, "" for none
 
@@ -254,6 +250,12 @@ func part(num, den int64) float64 {
 		return 0
 	}
 	return float64(num) / float64(den)
+}
+
+// without is what is left without some idle time.
+func (h *Headroom) without(idle *causeSums) Headroom {
+	return Headroom{WallNS: h.WallNS - idle.total(), HostNS: max(0, h.HostNS-idle.host()),
+		UnknownNS: max(0, h.UnknownNS-idle.of(finding.UnknownGroup))}
 }
 
 // share is that of the host, to decide by.

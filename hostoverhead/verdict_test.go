@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
@@ -291,24 +290,8 @@ func TestGapsAndCoverage(t *testing.T) {
 		}
 	}
 	// 54 generation steps of 60 replay a graph; context steps launch one by one, by design.
-	if c := r.Coverage; c.Replayed != 54*56 || c.Eager != 6*56 || c.Unknown != 0 || c.EagerKernels[0].Suspect {
-		t.Errorf("coverage %d replayed, %d eager, %d unknown, %+v", c.Replayed, c.Eager, c.Unknown, c.EagerKernels[0])
-	}
-}
-
-func TestPatternIsTheLayer(t *testing.T) {
-	cfg := nsysgen.Default(1)
-	cfg.Layers = 24
-	p := decider(judged(t, hosttest.Generate(t, cfg))).Pattern
-	if p == nil || len(p.Kernels) != 7 || p.Repetitions < 20 {
-		t.Fatalf("pattern %+v, want 7 kernels repeated at least 20 times", p)
-	}
-	var gap float64
-	for _, g := range p.Groups {
-		gap += g.GapUS
-	}
-	if gap <= 0 {
-		t.Errorf("no gap time in the pattern's groups: %+v", p.Groups)
+	if p := r.Paths; len(p) != 2 || p[0].Kernels != 54*56 || p[1].Kernels != 6*56 || r.Coverage.EagerKernels[0].Suspect {
+		t.Errorf("paths %+v, eager %+v", p, r.Coverage.EagerKernels[0])
 	}
 }
 
@@ -392,7 +375,7 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 		{"verdict", func(b *bytes.Buffer) error { return v.WriteText(b) },
 			[]string{"HOST OVERHEAD: YES", "× speedup)", "host work", "Published metrics", "gpu_idle_ratio",
 				"Next steps:",
-				"Gap ledger, device", "Graph coverage", "Longest gaps", "worst passes", "visStart"}},
+				"Gap ledger, device", "Kernels outside of the graphs", "Longest gaps", "worst passes", "visStart"}},
 		{"comparison", func(b *bytes.Buffer) error { return c.WriteText(b) },
 			[]string{"CONCLUSION: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions:"}},
 		{"breakdown", func(b *bytes.Buffer) error { return c.Baseline.WriteText(b) },
@@ -406,20 +389,6 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 			if !strings.Contains(b.String(), w) {
 				t.Errorf("%s does not say %q:\n%s", r.name, w, b.String())
 			}
-		}
-	}
-}
-
-// TestPatternOfOnePass: one pass has layers that repeat, too; each of their kernels is one.
-func TestPatternOfOnePass(t *testing.T) {
-	p := decider(judged(t, generated(t, gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})},
-		Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 512}}}))).Pattern
-	if p == nil || p.Repetitions < 6 || len(p.Kernels) == 0 {
-		t.Fatalf("%+v, want the layer of 8", p)
-	}
-	for i, k := range p.Kernels {
-		if k.Kernels != 1 || k.Name == "" || k.BusyUS <= 0 {
-			t.Errorf("kernel %d: %+v, want one, its name and time", i+1, k)
 		}
 	}
 }

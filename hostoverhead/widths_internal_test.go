@@ -41,15 +41,11 @@ func TestWidthsOfNames(t *testing.T) {
 			return gap(Gap{NS: 10_000,
 				Causes: []IdleName{{Name: name, NS: 10_000}}})
 		}},
-		{"calls in a gap", 120, false, func(name string) string { return gap(Gap{NS: 10_000, APIs: []string{name}}) }},
 		{"eager kernel", 60, false, func(name string) string {
 			return written((&RankVerdict{Coverage: Coverage{EagerKernels: []EagerKernel{{Name: name}}}}).writeCoverage)
 		}},
 		{"its source", 60, true, func(name string) string {
 			return written((&RankVerdict{Coverage: Coverage{EagerKernels: []EagerKernel{{Source: name}}}}).writeCoverage)
-		}},
-		{"kernel of the pattern", 70, false, func(name string) string {
-			return written((&RankVerdict{Pattern: &Pattern{Kernels: []PatternPart{{Name: name}}}}).writePattern)
 		}},
 	} {
 		if fits := strings.Repeat("k", c.width); !strings.Contains(c.text(fits), fits) {

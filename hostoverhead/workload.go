@@ -57,12 +57,11 @@ func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	t := a.Trace()
 	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: threads.Of(t),
 		devices: make([]*deviceWork, len(a.Devices))}
-	c := w.compiledNames()
 	w.captures = captureSpans(t)
 	var g errgroup.Group
 	for i := range a.Devices {
 		g.Go(func() error {
-			w.devices[i] = w.newDevice(&a.Devices[i], c)
+			w.devices[i] = w.newDevice(&a.Devices[i])
 			return ctx.Err()
 		})
 	}
@@ -132,7 +131,7 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 }
 
 // newDevice looks at all that a device did, once. It comes by start, so all lists are in order.
-func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
+func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 	n := dev.NumKernels()
 	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n),
 		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
@@ -140,9 +139,8 @@ func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 	for k := range dev.Kernels() {
 		e, f := k.Event(), k.Facts()
 		s := timeline.SpanOf(e)
-		path := c.path(e, f.Library)
 		d.acts, d.pass, d.path, d.busy = append(d.acts, int32(e.Index())), append(d.pass, int32(k.Place().Pass)),
-			append(d.path, path), append(d.busy, s)
+			append(d.path, pathOf(e)), append(d.busy, s)
 		if copies(e) {
 			continue
 		}
@@ -151,7 +149,7 @@ func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 		if e.Kind() == event.Graph {
 			d.rows++
 		}
-		if path == pathCompiled || f.Library == inductor {
+		if f.Library == inductor {
 			d.compiled++
 		}
 		if f.Collective != classify.NotCollective {

@@ -138,16 +138,9 @@ func (e Edit) factor() float64 {
 var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges,
 	Kernel: streamEdges, Fuse: streamEdges}
 
-// newPlan is the replay of the trace as it is.
-func newPlan() *plan {
-	return &plan{pre: map[int32]int64{}, took: map[int32]int64{}, runs: map[int32]int64{}, dropped: map[int32]bool{},
-		without: map[int32]bool{},
-		free:    map[int32]bool{}, chain: map[int32]int64{}, lat: map[int32]int64{}}
-}
-
 // plan makes an edit. A reason is given where that cannot be.
 func (m *model) plan(e Edit, c constants) (*plan, string) {
-	p := newPlan()
+	p := m.unedited()
 	switch e.Kind {
 	case Cause:
 		return p, m.planCause(p, e)
@@ -197,16 +190,17 @@ func (it *item) during() interval.Span {
 
 func (m *model) planCause(p *plan, e Edit) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp, event.LaneSync)
-	for i := range m.items {
-		it := &m.items[i]
-		if n := interval.Covered(list[it.thread], it.before()); n > 0 {
-			p.pre[int32(i)] = it.pre - n
-		}
+	found := false
+	for i := range p.items {
+		it := &p.items[i]
+		n := interval.Covered(list[it.thread], it.before())
+		it.pre -= n
+		found = found || n > 0
 		if it.waits == none && it.acts == 0 && strings.Contains(m.t.Name(it.name), e.Name) {
-			p.took[int32(i)] = 0
+			it.d, found = 0, true
 		}
 	}
-	if len(p.pre)+len(p.took) == 0 {
+	if !found {
 		return "nothing of that name runs on the thread that launches"
 	}
 	return ""
@@ -214,58 +208,63 @@ func (m *model) planCause(p *plan, e Edit) string {
 
 func (m *model) planSync(p *plan, e Edit) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp)
-	for i := range m.items {
-		it := &m.items[i]
+	found := false
+	for i := range p.items {
+		it := &p.items[i]
 		inside := interval.Covered(list[it.thread], it.during()) > 0
 		if it.waits == none || !inside && !strings.Contains(m.t.Name(it.name), e.Name) {
 			continue
 		}
-		p.free[int32(i)] = true
 		if it.acts > 0 && m.acts[it.first].copies && inside { // the copy of an item() is not made
 			for a := it.first; a < it.first+it.acts; a++ {
-				p.without[a] = true
+				p.acts[a].without = true
 			}
-			p.pre[int32(i)] = it.pre - interval.Covered(list[it.thread], it.before())
+			it.pre -= interval.Covered(list[it.thread], it.before())
 		}
+		it.waits, it.d, found = none, emptySync, true
 	}
-	if len(p.free) == 0 {
+	if !found {
 		return "no call of that name waits for the device"
 	}
 	return ""
 }
 
 func (m *model) planKernel(p *plan, e Edit) string {
-	for i := range m.acts {
-		if strings.Contains(m.t.Name(m.acts[i].name), e.Name) && !m.acts[i].copies {
-			if m.acts[i].comm {
-				return "kernels of that name exchange data: their length is that of other ranks"
-			}
-			p.runs[int32(i)] = int64(float64(m.acts[i].d) * e.factor())
+	found := false
+	for i := range p.acts {
+		a := &p.acts[i]
+		if a.copies || !strings.Contains(m.t.Name(a.name), e.Name) {
+			continue
 		}
+		if a.comm {
+			return "kernels of that name exchange data: their length is that of other ranks"
+		}
+		a.d, found = int64(float64(a.d)*e.factor()), true
 	}
-	if len(p.runs) == 0 {
+	if !found {
 		return "no kernel has that name"
 	}
 	return ""
 }
 
 func (m *model) planFuse(p *plan, e Edit) string {
-	for i := range m.acts {
-		b := &m.acts[i]
+	found := false
+	for i := range p.acts {
+		b := &p.acts[i]
 		if b.prev == none || !strings.Contains(m.t.Name(b.name), e.Then) {
 			continue
 		}
-		a := &m.acts[b.prev]
-		if !strings.Contains(m.t.Name(a.name), e.Name) || p.without[b.prev] || a.comm || b.comm {
+		a := &p.acts[b.prev]
+		if !strings.Contains(m.t.Name(a.name), e.Name) || a.without || a.comm || b.comm {
 			continue
 		}
-		p.runs[b.prev] = int64(float64(a.d+b.d) * e.factor())
-		p.without[int32(i)] = true
-		if m.items[b.item].acts == 1 {
-			p.dropped[b.item] = true
+		a.d = int64(float64(a.d+b.d) * e.factor())
+		b.without, found = true, true
+		if it := &p.items[b.item]; it.acts == 1 { // the call is not made
+			it.pre, it.d = 0, 0
 		}
 	}
-	if len(p.without) == 0 {
+	if !found {
 		return "no two kernels of these names follow one another on a stream"
 	}
 	return ""
@@ -286,6 +285,7 @@ func (m *model) stepItems() [][]int32 {
 }
 
 func (m *model) planGraphs(p *plan, c constants) string {
+	found := false
 	for _, list := range m.stepItems() {
 		var launches []int32
 		for _, i := range list {
@@ -306,17 +306,23 @@ func (m *model) planGraphs(p *plan, c constants) string {
 				return "a synchronisation lies between the launches of a step: no graph can hold it"
 			}
 		}
-		p.took[first], p.lat[first] = c.call, c.lat
+		graph := &p.items[first]
+		graph.d, graph.lat, found = c.call, c.lat, true
+		for a := graph.first; a < graph.first+graph.acts; a++ {
+			p.acts[a].lat = c.lat
+		}
 		for i := first + 1; i <= last; i++ {
-			if m.items[i].thread == m.items[first].thread {
-				p.pre[i], p.took[i] = 0, 0
-				for a := m.items[i].first; a < m.items[i].first+m.items[i].acts; a++ {
-					p.chain[a] = c.body
-				}
+			it := &p.items[i]
+			if it.thread != graph.thread {
+				continue
+			}
+			it.pre, it.d = 0, 0
+			for a := it.first; a < it.first+it.acts; a++ {
+				p.acts[a].chain = c.body
 			}
 		}
 	}
-	if len(p.chain) == 0 {
+	if !found {
 		return "no step has two launches"
 	}
 	return ""
@@ -366,7 +372,7 @@ func (m *model) planOverlap(p *plan, c constants) string {
 			out = append(out, ahead...)
 			upTo(to)
 			if s+1 < len(list) && rest > 0 {
-				p.pre[to] = m.items[to].pre + rest
+				p.items[to].pre += rest
 			}
 			continue
 		}
@@ -379,7 +385,7 @@ func (m *model) planOverlap(p *plan, c constants) string {
 			carry = append(carry, at)
 		}
 		left = max(0, m.items[to].pre-c.host)
-		p.pre[to] = min(c.host, m.items[to].pre) + rest
+		p.items[to].pre = min(c.host, m.items[to].pre) + rest
 		moved++
 	}
 	out = append(out, carry...)

@@ -22,7 +22,6 @@ const (
 	unknownLeast = 30_000 // and by more than this, for something that is not in the trace
 	waitReturn   = 50_000 // a call that waits returns within this time of what it waits for
 	emptySync    = 3_000  // what a synchronising call takes that has nothing to wait for
-	longLaunch   = 50_000 // launch calls that take longer may wait for room in the queue
 )
 
 // act is one activity of the GPU.
@@ -46,6 +45,9 @@ type act struct {
 	tail   bool  // the first of a graph on its stream
 	comm   bool  // it exchanges data with other GPUs
 	copies bool
+	// Of edits: it does not run; it follows the act before it on its stream by so much, as in a graph, 0: as recorded.
+	without bool
+	chain   int64
 }
 
 // item is one call of the host.
@@ -58,7 +60,7 @@ type item struct {
 	first, acts int32 // its acts
 	waits       int32 // the act that it waits for
 	ret         int64 // from the end of that to its return
-	blocked     bool  // it waited for room in the queue
+	lat         int64 // from its start to that of what it launches, fitted
 	graph       bool
 }
 
@@ -69,18 +71,15 @@ type model struct {
 	items     []item
 	acts      []act // in issue order
 	launching []trace.ThreadIndex
-	lat       map[trace.NameID]int64 // by call
-	gaps      map[[2]bool]int64      // by whether an act, and the one before it, is a copy
+	gaps      map[[2]bool]int64 // by whether an act, and the one before it, is a copy
 	ret       int64
-	depth     int   // of the launch queue; 0: not seen
-	launch    int64 // what a launch call takes that does not wait
 	passes    int
 	hidden    string // why nothing can be said at all
 }
 
 // build reads a device. The error is ctx's.
 func build(ctx context.Context, a *layer.Analysis, d *layer.Device) (*model, error) {
-	m := &model{t: a.Trace(), d: d, lat: map[trace.NameID]int64{}, gaps: map[[2]bool]int64{}, passes: len(d.Passes)}
+	m := &model{t: a.Trace(), d: d, gaps: map[[2]bool]int64{}, passes: len(d.Passes)}
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func build(ctx context.Context, a *layer.Analysis, d *layer.Device) (*model, err
 
 // read lists calls and acts.
 func (m *model) read(ctx context.Context) error {
-	of := map[trace.EventID]int32{} // items by call
+	outer := map[trace.EventID]trace.EventID{} // a driver call inside a call of the runtime is a part of it
 	perThread := map[trace.ThreadIndex]int{}
 	orphans, n := 0, m.d.NumKernels()
 	for i := range n {
@@ -129,11 +128,11 @@ func (m *model) read(ctx context.Context) error {
 		end := int64(0)
 		for e := range m.t.OnThread(event.LaneLaunch, th) {
 			if int64(e.Start()) < end && len(m.items) > 0 {
-				of[e.ID()] = int32(len(m.items) - 1) // a driver call inside a call of the runtime
+				outer[e.ID()] = m.items[len(m.items)-1].id
 				end = max(end, int64(e.End()))
 				continue
 			}
-			of[e.ID()] = int32(len(m.items))
+			outer[e.ID()] = e.ID()
 			m.items = append(m.items, item{id: e.ID(), name: e.NameID(), thread: int32(at), start: int64(e.Start()),
 				d: int64(e.Duration()), pre: int64(e.Start()) - end,
 				waits: none, graph: kind.IsGraphLaunch(e.Name())})
@@ -144,16 +143,11 @@ func (m *model) read(ctx context.Context) error {
 		}
 	}
 	m.launching = threads
-	order := make([]int32, len(m.items))
-	for i := range order {
-		order[i] = int32(i)
+	slices.SortStableFunc(m.items, func(x, y item) int { return cmp.Compare(x.start, y.start) })
+	place := map[trace.EventID]int32{}
+	for i := range m.items {
+		place[m.items[i].id] = int32(i)
 	}
-	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(m.items[x].start, m.items[y].start) })
-	place, sorted := make([]int32, len(order)), make([]item, len(order))
-	for to, from := range order {
-		place[from], sorted[to] = int32(to), m.items[from]
-	}
-	m.items = sorted
 	streams := map[trace.StreamID]int32{}
 	for i := range n {
 		k := m.d.Kernel(i)
@@ -170,12 +164,12 @@ func (m *model) read(ctx context.Context) error {
 			s = int32(len(streams))
 			streams[e.Stream()] = s
 		}
-		at, ok := of[l.ID()]
+		call, ok := outer[l.ID()]
 		if !ok {
 			continue
 		}
 		m.acts = append(m.acts, act{id: e.ID(), name: e.NameID(), start: int64(e.Start()), d: int64(e.Duration()),
-			stream: s, item: place[at], pass: int32(k.Place().Pass),
+			stream: s, item: place[call], pass: int32(k.Place().Pass),
 			prev: none, cross: none, pred: none, comm: k.Facts().Collective != classify.NotCollective,
 			copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset})
 	}
@@ -222,7 +216,6 @@ func median(v []int64) int64 {
 func (m *model) fit() {
 	tails := map[int32]int32{}
 	lats, gaps := map[trace.NameID][]int64{}, map[[2]bool][]int64{}
-	var launches []int64
 	for i := range m.acts {
 		a := &m.acts[i]
 		it := &m.items[a.item]
@@ -246,9 +239,6 @@ func (m *model) fit() {
 			key := [2]bool{a.copies, m.acts[a.prev].copies}
 			gaps[key] = append(gaps[key], a.start-prevEnd)
 		}
-		if !it.graph && it.acts == 1 && !a.copies {
-			launches = append(launches, it.d)
-		}
 	}
 	var all, allGaps []int64
 	for _, v := range lats {
@@ -258,15 +248,17 @@ func (m *model) fit() {
 		allGaps = append(allGaps, v...)
 	}
 	usual, usualGap := trimmed(all), trimmed(allGaps)
-	for i := range m.items {
-		n := m.items[i].name
-		if _, ok := m.lat[n]; ok {
-			continue
+	lat := map[trace.NameID]int64{}
+	for name, v := range lats {
+		if len(v) >= 3 {
+			lat[name] = trimmed(v)
 		}
-		if v := lats[n]; len(v) >= 3 {
-			m.lat[n] = trimmed(v)
-		} else {
-			m.lat[n] = max(usual, 1_000)
+	}
+	for i := range m.items {
+		it := &m.items[i]
+		known := false
+		if it.lat, known = lat[it.name]; !known {
+			it.lat = max(usual, 1_000)
 		}
 	}
 	for _, x := range []bool{false, true} {
@@ -276,47 +268,6 @@ func (m *model) fit() {
 				m.gaps[key] = trimmed(gaps[key])
 			}
 		}
-	}
-	m.launch = median(launches)
-	m.fitQueue()
-}
-
-// fitQueue looks for a constant number of acts that wait when launch calls take long.
-func (m *model) fitQueue() {
-	starts := make([]int64, len(m.acts))
-	for i := range m.acts {
-		starts[i] = m.acts[i].start
-	}
-	slices.Sort(starts)
-	var pending []int64
-	var long []int32
-	for i := range m.items {
-		it := &m.items[i]
-		if it.acts == 1 && it.d > max(longLaunch, 5*m.launch) && !m.acts[it.first].copies &&
-			strings.Contains(m.t.Name(it.name), "Launch") {
-			started, _ := slices.BinarySearch(starts, it.start+it.d)
-			if p := int64(it.first) - int64(started); p > 8 {
-				pending, long = append(pending, p), append(long, int32(i))
-			}
-		}
-	}
-	if len(pending) < 5 {
-		return
-	}
-	depth := median(slices.Clone(pending))
-	n := 0
-	for i, p := range pending {
-		if p >= depth-depth/50-2 && p <= depth+depth/50+2 {
-			n++
-			m.items[long[i]].blocked = true
-		}
-	}
-	if 5*n >= 4*len(pending) {
-		m.depth = int(depth)
-		return
-	}
-	for _, i := range long {
-		m.items[i].blocked = false
 	}
 }
 
@@ -384,7 +335,7 @@ func (m *model) explainAct(i int32, ends []int32, endedBy func(int64) int) {
 		a.tail = a.prev == none || m.acts[a.prev].item != a.item
 		return
 	}
-	l := it.start + m.lat[it.name]
+	l := it.start + it.lat
 	a.bound = l >= q
 	late := a.start - max(l, q)
 	if late <= crossLeast {

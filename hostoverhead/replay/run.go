@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // constants are what the model assumes where nothing was measured.
 type constants struct {
 	call int64 // of a graph launch
@@ -25,114 +27,72 @@ const (
 	waitEdges                     // a call returns when what it waits for has ended
 )
 
-// plan is what a replay does: nodes with other values, and an order of the calls.
+// plan is what a replay does: calls and acts with other values, and an order of the calls.
 type plan struct {
-	order   []int32         // of items; nil: as recorded
-	pre     map[int32]int64 // host time before items
-	took    map[int32]int64 // by calls
-	runs    map[int32]int64 // of acts
-	dropped map[int32]bool  // calls that are not made
-	without map[int32]bool  // acts that do not run
-	free    map[int32]bool  // calls that no longer wait
-	chain   map[int32]int64 // acts that follow the act before them in issue order, by so much
-	lat     map[int32]int64 // latencies of calls
-	leaves  edges           // edges that are taken out
-	fitted  bool            // constants instead of what was measured
+	items  []item
+	acts   []act
+	order  []int32 // of items; nil: as recorded
+	leaves edges   // edges that are taken out
+	fitted bool    // constants instead of what was measured
 }
 
-// result is a replay: when each pass ends on the device, 0 where nothing of it runs.
-type result struct {
-	ends    []int64
-	deepest int // most acts that waited for the device
+// unedited is the replay of the trace as it is.
+func (m *model) unedited() *plan {
+	return &plan{items: slices.Clone(m.items), acts: slices.Clone(m.acts)}
 }
 
-// run replays the trace: one pass, every edge points from what was issued earlier to later.
-func (m *model) run(p *plan) result {
-	r := result{ends: make([]int64, m.passes)}
-	start, end := make([]int64, len(m.acts)), make([]int64, len(m.acts))
+// run replays the trace and returns when each pass ends on the device, 0 where nothing of it runs: one pass, every edge
+// points from what was issued earlier to later.
+func (m *model) run(p *plan) []int64 {
+	ends := make([]int64, m.passes)
+	start, end := make([]int64, len(p.acts)), make([]int64, len(p.acts))
 	threads := make([]int64, len(m.launching))
 	tails := map[int32]int32{} // last acts of streams, by stream
-	begun := 0
-	n := len(m.items)
-	if p.order != nil {
-		n = len(p.order)
-	}
-	for k := range n {
+	for k := range p.items {
 		i := int32(k)
 		if p.order != nil {
 			i = p.order[k]
 		}
-		it := &m.items[i]
-		if p.dropped[i] && it.acts == 0 {
-			continue
-		}
-		pre, d := it.pre, it.d
-		if v, ok := p.pre[i]; ok {
-			pre = v
-		}
-		if v, ok := p.took[i]; ok {
-			d = v
-		}
-		if p.dropped[i] {
-			pre, d = 0, 0
-		}
-		st := threads[it.thread] + pre
-		en := st + d
-		if it.blocked && m.depth > 0 && it.first >= int32(m.depth) {
-			en = max(st+m.launch, start[it.first-int32(m.depth)])
-		}
+		it := &p.items[i]
+		st := threads[it.thread] + it.pre
 		for a := it.first; a < it.first+it.acts; a++ {
-			if p.without[a] {
-				start[a] = st
-				end[a] = st
-				if x := &m.acts[a]; x.prev != none {
+			x := &p.acts[a]
+			if x.without {
+				start[a], end[a] = st, st
+				if x.prev != none {
 					start[a], end[a] = end[x.prev], end[x.prev]
 				}
 				continue
 			}
-			start[a] = m.startOf(p, a, it, st, start, end, tails)
-			run := m.acts[a].d
-			if v, ok := p.runs[a]; ok {
-				run = v
-			}
-			end[a] = start[a] + run
-			tails[m.acts[a].stream] = a
-			if pass := m.acts[a].pass; pass >= 0 {
-				r.ends[pass] = max(r.ends[pass], end[a])
+			start[a] = m.startOf(p, x, st, end, tails)
+			end[a] = start[a] + x.d
+			tails[x.stream] = a
+			if x.pass >= 0 {
+				ends[x.pass] = max(ends[x.pass], end[a])
 			}
 		}
-		if it.waits != none && !p.free[i] {
-			ret := it.ret
-			if p.fitted {
-				ret = m.ret
-			}
-			en = max(st+emptySync, end[it.waits]+ret)
-			if p.leaves&waitEdges != 0 {
-				en = st + emptySync
-			}
-		} else if it.waits != none {
-			en = st + emptySync
-		}
-		threads[it.thread] = en
-		if it.acts > 0 {
-			for begun < int(it.first) && start[begun] <= en {
-				begun++
-			}
-			r.deepest = max(r.deepest, int(it.first)-begun)
+		switch {
+		case it.waits == none:
+			threads[it.thread] = st + it.d
+		case p.leaves&waitEdges != 0:
+			threads[it.thread] = st + emptySync
+		case p.fitted:
+			threads[it.thread] = max(st+emptySync, end[it.waits]+m.ret)
+		default:
+			threads[it.thread] = max(st+emptySync, end[it.waits]+it.ret)
 		}
 	}
-	return r
+	return ends
 }
 
-// startOf is when an act starts.
-func (m *model) startOf(p *plan, i int32, it *item, st int64, start, end []int64, tails map[int32]int32) int64 {
-	a := &m.acts[i]
-	tail := int32(none)
-	if t, ok := tails[a.stream]; ok {
-		tail = t
+// startOf is when an act starts whose call is made at st.
+func (m *model) startOf(p *plan, a *act, st int64, end []int64, tails map[int32]int32) int64 {
+	tail, ok := tails[a.stream]
+	if !ok {
+		tail = none
 	}
-	if g, ok := p.chain[i]; ok && tail != none {
-		return end[tail] + g
+	if a.chain > 0 && tail != none {
+		return end[tail] + a.chain
 	}
 	if a.pred != none {
 		s := end[a.pred] + a.predG
@@ -141,19 +101,16 @@ func (m *model) startOf(p *plan, i int32, it *item, st int64, start, end []int64
 		}
 		return s
 	}
-	lat, gap := m.lat[it.name], int64(0)
+	lat, gap := p.items[a.item].lat, int64(0)
 	if tail != none {
-		gap = m.gaps[[2]bool{a.copies, m.acts[tail].copies}]
+		gap = m.gaps[[2]bool{a.copies, p.acts[tail].copies}]
 	}
-	if !p.fitted { // what was measured, in the regime in which it was
-		if a.bound && a.cross == none && a.hold == 0 {
+	if !p.fitted && a.cross == none && a.hold == 0 { // what was measured, in the regime in which it was
+		if a.bound {
 			lat = a.lat
-		} else if a.prev == tail && a.cross == none && a.hold == 0 {
+		} else if a.prev == tail {
 			gap = a.gap
 		}
-	}
-	if v, ok := p.lat[a.item]; ok {
-		lat = v
 	}
 	s := int64(0)
 	if p.leaves&launchEdges == 0 {
@@ -199,9 +156,8 @@ func (m *model) measured() []int64 {
 
 // agree says for each step whether a replay reproduces it within a percent.
 func (m *model) agree(p *plan, base []int64) []bool {
-	r := m.run(p)
 	out := make([]bool, len(base))
-	for i, got := range m.steps(r.ends) {
+	for i, got := range m.steps(m.run(p)) {
 		d := got - base[i]
 		out[i] = base[i] > 0 && got >= 0 && 100*max(d, -d) <= base[i]
 	}

@@ -156,32 +156,6 @@ func Exchanges(kind event.Kind, name string) bool {
 		!strings.HasPrefix(name, "triton_") && containsAny(name, namedExchanges)
 }
 
-// wakeCalls are calls that let other threads go on, by the calls in which those wait.
-var wakeCalls = []struct{ wait, wake []string }{
-	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"},
-		[]string{"pthread_cond_signal", "pthread_cond_broadcast"}},
-	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, []string{"sem_post"}},
-	{[]string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"},
-		[]string{"pthread_mutex_unlock"}},
-	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed"},
-		[]string{"pthread_rwlock_unlock"}},
-}
-
-// WakeFamily is the place in wakeCalls of a call that waits, or of one that wakes, −1 for others.
-func WakeFamily(name string) (waits, wakes int) {
-	name = strings.ToLower(name)
-	waits, wakes = -1, -1
-	for i, c := range wakeCalls {
-		if containsAny(name, c.wait) {
-			waits = i
-		}
-		if containsAny(name, c.wake) {
-			wakes = i
-		}
-	}
-	return waits, wakes
-}
-
 func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }

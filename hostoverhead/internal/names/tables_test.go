@@ -114,24 +114,6 @@ func TestWaits(t *testing.T) {
 			t.Errorf("%s waits for the GIL: %v, want %v", name, got, want)
 		}
 	}
-	for name, want := range map[string][2]int{
-		"pthread_cond_wait": {0, -1}, "pthread_cond_signal": {-1, 0}, "sem_wait": {1, -1}, "sem_post": {-1, 1},
-		"pthread_mutex_unlock": {-1, 2}, "read": {-1, -1},
-	} {
-		if waits, wakes := waits.WakeFamily(name); [2]int{waits, wakes} != want {
-			t.Errorf("%s: %d and %d, want %d", name, waits, wakes, want)
-		}
-	}
-	for name, want := range map[string]bool{"## Call CompiledFxGraph x": true, "CompiledFunction": true,
-		"Torch-Compiled Region: 0/0": true, "aten::mm": false} {
-		if got := names.CompiledOp(name); got != want {
-			t.Errorf("%s is compiled code: %v, want %v", name, got, want)
-		}
-	}
-	if !names.CompiledFrame("/tmp/torchinductor_root/ab/cab.py(12): call") || names.CompiledFrame("a.py(12): call") ||
-		names.CompiledFrame("call") {
-		t.Error("only files that a compiler wrote are compiled frames")
-	}
 }
 
 // TestFactsAreOfTheirName: a second question about a name, and one about another, have the answers of the first.
