@@ -14,7 +14,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Coverage says what runs outside of CUDA graphs in a run that uses them, and what else could be in one.
+// Coverage says what runs outside of CUDA graphs in a run that uses them, with hints about these and about waits.
 type Coverage struct {
 	EagerKernels []EagerKernel `json:"eager_kernels"` // by time
 	Hints        []Advice      `json:"hints"`         // with a code, each

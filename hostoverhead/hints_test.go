@@ -143,7 +143,7 @@ func TestDisagreementIsExplained(t *testing.T) {
 		name, want string
 		tr         func() *trace.Trace
 	}{
-		{"published YES", "The published metrics say YES because", func() *trace.Trace {
+		{"published YES", "The published metrics say YES by how long", func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(100) { // idle for copies
 				tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+5)
@@ -152,7 +152,7 @@ func TestDisagreementIsExplained(t *testing.T) {
 			}
 			return tl.Finish()
 		}},
-		{"published NO", "The published metrics say NO because",
+		{"published NO", "The published metrics say NO by how long",
 			func() *trace.Trace { return eager(200, 80, 100, 10) }},
 		{"the same", "", func() *trace.Trace { return eager(200, 30, 100, 20) }},
 	} {

@@ -10,7 +10,6 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -175,45 +174,6 @@ func TestClassesOfGaps(t *testing.T) {
 		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest ||
 			g.LargestShare != want.LargestShare {
 			t.Errorf("class %d: %+v, want %+v", i, g, want)
-		}
-	}
-}
-
-// TestDisagreementInWords: why the published detector says YES: launch calls where there are any, and what most of
-// the rest of the idle time is.
-func TestDisagreementInWords(t *testing.T) {
-	for _, c := range []struct {
-		launch float64
-		idle   []IdleCause
-		has    []string
-		hasNot []string
-	}{
-		{math.NaN(), nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."},
-			[]string{"launch calls", "rest"}},
-		{0, nil, nil, []string{"launch calls"}},
-		{0.25, []IdleCause{{Cause: finding.LaunchCall, Group: finding.HostWork, NS: 10},
-			{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 1}},
-			[]string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers."}, nil},
-		{0, []IdleCause{{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 2},
-			{Cause: finding.Dependency, Group: finding.DispatchGroup, NS: 3, StepsNS: 1}},
-			[]string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
-		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10},
-			{Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0% exposed)"}, []string{"rest"}},
-	} {
-		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: 0.05},
-			published: &host.Report{Judgement: host.Judgement{Verdict: Yes.String()},
-				Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}},
-			Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
-		got := v.disagreement()
-		for _, s := range c.has {
-			if !strings.Contains(got, s) {
-				t.Errorf("no %q in %q", s, got)
-			}
-		}
-		for _, s := range c.hasNot {
-			if strings.Contains(got, s) {
-				t.Errorf("%q in %q", s, got)
-			}
 		}
 	}
 }

@@ -73,11 +73,8 @@ func defaultParams() params {
 type Options struct {
 	// HostShare is the share of the steps' time that the host must cause for YES; 0: a tenth.
 	HostShare float64
-	// Thresholds are those of the published detector, for the window and for context steps, Generation those for
-	// generation steps; nil: those of the published detector. They do not change the verdict.
-	Thresholds, Generation *Thresholds
-	// NoPrep leaves host preparation (M3) out of the published figures.
-	NoPrep bool
+	// Published are those of the published detector. They do not change the verdict.
+	Published PublishedOptions
 	// TopGaps is how many of the longest gaps are listed; nil: 10.
 	TopGaps *int
 	// Server is the server's setting of graphs and compilation; nil: not known, its framework's defaults hold.

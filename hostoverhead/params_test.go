@@ -245,11 +245,11 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 // TestZeroOptionsAreTheDefaults: Options{} and the defaults written out give one document.
 func TestZeroOptionsAreTheDefaults(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
-	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.Thresholds(host.Default()),
-		hostoverhead.Thresholds(host.DefaultGeneration()), 10
+	p, n := hostoverhead.DefaultParams(), 10
+	published := hostoverhead.PublishedOptions{Thresholds: host.Default(), Generation: host.DefaultGeneration()}
 	x := judged(t, tr)
 	y := judged(t, tr, func(o *hostoverhead.Options) {
-		*o = hostoverhead.Options{HostShare: p.MinShare, Thresholds: &a, Generation: &g, TopGaps: &n}.With(&p)
+		*o = hostoverhead.Options{HostShare: p.MinShare, Published: published, TopGaps: &n}.With(&p)
 	})
 	if !reflect.DeepEqual(x, y) {
 		t.Errorf("%s and %s", x.Summary, y.Summary)

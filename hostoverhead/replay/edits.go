@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/vocabulary"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -32,10 +33,12 @@ const (
 	Kernel Kind = "kernel"
 	// Fuse makes one kernel of two that follow one another on a stream.
 	Fuse Kind = "fuse"
+	// Times gives kernels what kernels of their names take in another trace of the same GPU, see [Edit.From].
+	Times Kind = "kernels-of"
 )
 
 // Kinds lists the kinds of edits.
-func Kinds() []Kind { return []Kind{Cause, Overlap, Graphs, Sync, Kernel, Fuse} }
+func Kinds() []Kind { return []Kind{Cause, Overlap, Graphs, Sync, Kernel, Fuse, Times} }
 
 // String returns the kind's word.
 func (k Kind) String() string { return string(k) }
@@ -55,7 +58,8 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 type Edit struct {
 	// Kind says what is changed.
 	Kind Kind `json:"kind"`
-	// Name is a part of the names that the edit is about; of two kernels to fuse the first, Then the second.
+	// Name is a part of the names that the edit is about; of two kernels to fuse the first, Then the second; of Times
+	// the other trace.
 	Name string `json:"name,omitempty"`
 	Then string `json:"then,omitempty"`
 	// Factor multiplies durations: those of kernels, or the sum of two that are fused. 0: one for kernels to fuse, a
@@ -63,10 +67,34 @@ type Edit struct {
 	Factor float64 `json:"factor,omitempty"`
 
 	cause finding.Cause // of the finding that it follows from
+	times map[string]kernelTimes
+	gpu   string // that times are of
+}
+
+// kernelTimes are the launches of a kernel.
+type kernelTimes struct{ sum, count int64 }
+
+func (k kernelTimes) mean() float64 { return float64(k.sum) / float64(k.count) }
+
+// timesOf are those of a device, by name.
+func timesOf(d *layer.Device) map[string]kernelTimes {
+	out := map[string]kernelTimes{}
+	for i := range d.NumKernels() {
+		e := d.Kernel(i).Event()
+		k := out[e.Name()]
+		out[e.Name()] = kernelTimes{k.sum + int64(e.Duration()), k.count + 1}
+	}
+	return out
+}
+
+// From is an edit of the kind [Times] with what kernels take on a device of another trace.
+func (e Edit) From(d *layer.Device) Edit {
+	e.times, e.gpu = timesOf(d), d.GPU
+	return e
 }
 
 // Parse reads an edit as programs take it: "cause=NAME", "overlap", "graphs", "sync=NAME", "kernel=NAME*0.5",
-// "fuse=A+B*0.8".
+// "fuse=A+B*0.8", "kernels-of=FILE".
 func Parse(text string) (Edit, error) {
 	word, rest, _ := strings.Cut(text, "=")
 	var e Edit
@@ -87,7 +115,7 @@ func Parse(text string) (Edit, error) {
 		e.Name, e.Then, _ = strings.Cut(rest, "+")
 	}
 	if needs := e.Kind != Overlap && e.Kind != Graphs; needs == (e.Name == "") || e.Kind == Fuse && e.Then == "" {
-		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR", text)
+		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, fuse=FIRST+SECOND*FACTOR or kernels-of=FILE", text)
 	}
 	return e, nil
 }
@@ -120,6 +148,8 @@ func (e Edit) Title() string {
 		return "without waiting in " + e.Name
 	case Kernel:
 		return fmt.Sprintf("%s in %s its time", e.Name, table.Times(e.factor(), 2))
+	case Times:
+		return "with the kernel times of " + e.Name
 	}
 	return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
 }
@@ -136,7 +166,7 @@ func (e Edit) factor() float64 {
 
 // uses are the edges that a kind rests on.
 var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges,
-	Kernel: streamEdges, Fuse: streamEdges}
+	Kernel: streamEdges, Fuse: streamEdges, Times: streamEdges}
 
 // plan makes an edit. A reason is given where that cannot be.
 func (m *model) plan(e Edit, c constants) (*plan, string) {
@@ -150,6 +180,8 @@ func (m *model) plan(e Edit, c constants) (*plan, string) {
 		return p, m.planKernel(p, e)
 	case Fuse:
 		return p, m.planFuse(p, e)
+	case Times:
+		return p, m.planTimes(p, e)
 	case Graphs:
 		return p, m.planGraphs(p, c)
 	}
@@ -243,6 +275,31 @@ func (m *model) planKernel(p *plan, e Edit) string {
 	}
 	if !found {
 		return "no kernel has that name"
+	}
+	return ""
+}
+
+// planTimes multiplies the launches of a kernel by how its mean differs: they keep their differences among each other.
+func (m *model) planTimes(p *plan, e Edit) string {
+	if e.gpu != m.d.GPU {
+		return "the other trace is of another GPU: kernel times do not carry over"
+	}
+	own := timesOf(m.d)
+	var all, known int64
+	for i := range p.acts {
+		a := &p.acts[i]
+		if a.copies || a.comm {
+			continue
+		}
+		all += a.d
+		if other, ok := e.times[m.t.Name(a.name)]; ok {
+			known += a.d
+			a.d = int64(float64(a.d) * other.mean() / max(own[m.t.Name(a.name)].mean(), 1))
+		}
+	}
+	if float64(known) < sameKernels*float64(all) {
+		return fmt.Sprintf("kernels of only %s of the time run in the other trace",
+			table.Pct(100*float64(known)/float64(max(all, 1)), 0))
 	}
 	return ""
 }

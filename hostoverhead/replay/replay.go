@@ -19,7 +19,10 @@ const (
 	otherRanks = 0.02 // of the busy time may exchange data with other GPUs
 	slack      = 0.01 // of a step, that an interval is wider by: the replay reproduces steps to within that
 	errors2    = 2    // standard errors
-	clockSkew  = time.Millisecond
+	// sameKernels is the share of the kernels' time whose names another trace must have for its times to be of the
+	// same program: a tenth may be of fallbacks that one of the two ran.
+	sameKernels = 0.9
+	clockSkew   = time.Millisecond
 )
 
 // Gain is what an edit would bring.
@@ -141,9 +144,9 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	after := (fastMean + slowMean) / 2
 	g.Base, g.After = time.Duration(baseMean), time.Duration(after)
 	g.Low, g.High = time.Duration(max(0, min(fastMean, slowMean)-wide)), time.Duration(max(fastMean, slowMean)+wide)
-	spread := deviation(with) / baseMean
-	g.Figure = spread <= calm && (g.Edit.Kind == Kernel || g.Edit.Kind == Fuse || g.Edit.Kind == Sync)
-	if g.Edit.Kind == Kernel || g.Edit.Kind == Fuse {
+	spread, onKernels := deviation(with)/baseMean, uses[g.Edit.Kind] == streamEdges
+	g.Figure = spread <= calm && (onKernels || g.Edit.Kind == Sync)
+	if onKernels {
 		return
 	}
 	least := m.busyMean(sound, agrees) // no edit of the host makes a step shorter than the GPU works

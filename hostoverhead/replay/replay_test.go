@@ -249,7 +249,8 @@ func TestSharedTraces(t *testing.T) {
 		}
 		edits := []replay.Edit{{Kind: replay.Overlap}, {Kind: replay.Graphs}, {Kind: replay.Sync, Name: "ynchronize"},
 			{Kind: replay.Cause, Name: ".py"}, {Kind: replay.Kernel, Name: "gemm"},
-			{Kind: replay.Fuse, Name: "norm", Then: "gemm"}}
+			{Kind: replay.Fuse, Name: "norm", Then: "gemm"},
+			replay.Edit{Kind: replay.Times, Name: "itself"}.From(&a.Devices[0])}
 		gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], edits)
 		if err != nil {
 			t.Fatal(err)
@@ -304,5 +305,34 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 	var text strings.Builder
 	if err := v.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n      without log_stats: ") {
 		t.Errorf("no gain in the text:\n%s", text.String())
+	}
+}
+
+// TestKernelTimesOfAnotherTrace: a run of a server whose kernels take half as long says what these bring to another run
+// of it; another GPU's times and those of other kernels are refused.
+func TestKernelTimesOfAnotherTrace(t *testing.T) {
+	s := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 40e3, Call: 4e3, Python: 8e3, Prepare: 20e3, Process: 30e3,
+		Limit: 1024, Jitter: 0.03}
+	faster := s
+	faster.Factor = 0.5
+	a, b := analysisOf(t, s.Play(1), false), analysisOf(t, faster.Play(2), false)
+	elsewhere := b.Devices[0]
+	elsewhere.GPU = "another"
+	of := replay.Edit{Kind: replay.Times, Name: "other"}
+	gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], []replay.Edit{of.From(&b.Devices[0]),
+		of.From(&elsewhere), of, of.From(&a.Devices[0])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := stat.Mean(idle.StepTimes(faster.Play(3))[1:]) / stat.Mean(idle.StepTimes(s.Play(3))[1:]) *
+		float64(gains[0].Base)
+	if g := gains[0]; g.Refused != "" || truth < float64(g.Low) || truth > float64(g.High) || g.After > g.Base*9/10 {
+		t.Errorf("%s %s, truth %.3f ms", g.Gain.String(), g.Refused, truth/1e6)
+	}
+	if !strings.Contains(gains[1].Refused, "another GPU") || gains[2].Refused == "" {
+		t.Errorf("%q, %q: want both refused", gains[1].Refused, gains[2].Refused)
+	}
+	if g := gains[3]; g.Refused != "" || math.Abs(float64(g.After-g.Base)) > 0.01*float64(g.Base) {
+		t.Errorf("its own times: %s %s", g.Gain.String(), g.Refused)
 	}
 }

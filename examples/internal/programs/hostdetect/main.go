@@ -88,17 +88,12 @@ func program() app.Program {
 	}
 }
 
-// settings turns the flags into options of the analysis.
-func (o options) settings() hostoverhead.Options {
-	aggregate, generation := hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration())
-	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
+// published are the options of the published detector.
+func (o options) published() hostoverhead.PublishedOptions {
+	limits, generation := host.Default(), host.DefaultGeneration()
+	limits.GPUIdle, limits.LaunchOverhead, limits.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
-	gaps := o.gaps
-	if o.page.Wanted() {
-		gaps = max(gaps, strata.PageGaps)
-	}
-	return hostoverhead.Options{HostShare: o.share, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3,
-		TopGaps: &gaps}
+	return hostoverhead.PublishedOptions{Thresholds: limits, Generation: generation, NoPrep: o.noM3}
 }
 
 // publishedSchema names the published detector's document.
@@ -106,10 +101,7 @@ const publishedSchema = "strata.host-published/1"
 
 // published runs the published detector instead.
 func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) error {
-	limits, generation := host.Default(), host.DefaultGeneration()
-	limits.GPUIdle, limits.LaunchOverhead, limits.GPUUtilization = o.idle, o.launch, o.util
-	generation.LaunchOverhead = o.launch
-	r, err := host.Detect(ctx, t, host.Options{Thresholds: limits, Generation: generation, NoPrep: o.noM3})
+	r, err := host.Detect(ctx, t, o.published())
 	switch {
 	case err != nil:
 		return noKernels(env, t, o, publishedSchema, err)
@@ -204,7 +196,10 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 // verdict judges what is named. It returns the analyses that the page and the handoff need: of several ranks that of
 // the one that decides, in its place, where one of these is asked for.
 func (o options) verdict(ctx context.Context, env *app.Env) (*hostoverhead.Verdict, []*layer.Analysis, error) {
-	settings := o.settings()
+	if o.page.Wanted() {
+		o.gaps = max(o.gaps, strata.PageGaps)
+	}
+	settings := hostoverhead.Options{HostShare: o.share, Published: o.published(), TopGaps: &o.gaps}
 	var err error
 	if settings.Server, err = o.serving(env); err != nil {
 		return nil, nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -96,12 +95,6 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 		args := map[string]any{"before": g.Before, "after": g.After, "most of it": g.Causes[0].Name}
 		for cause, ns := range by {
 			args[cause.String()+"_us"] = float64(ns) / 1e3
-		}
-		if len(g.APIs) > 0 {
-			args["calls"] = strings.Join(g.APIs, ", ")
-		}
-		if len(g.Ranges) > 0 {
-			args["ranges"] = strings.Join(g.Ranges, ", ")
 		}
 		start := trace.Time(g.StartNS)
 		out = append(out, pftrace.Span{Name: "gap: " + largest.String(), Start: start, End: start + trace.Time(g.NS),

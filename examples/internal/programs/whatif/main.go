@@ -39,7 +39,7 @@ func Program() app.Program {
 	return app.Program{
 		Name: "what-if",
 		Summary: "replays the steps of a trace with one change: a host cause or synchronisation removed, the host one step ahead, all launches in one graph,\n" +
-			"a faster kernel, two kernels fused. What the trace does not test is refused with the reason (docs/what-if.md).",
+			"a faster kernel, two kernels fused, the kernel times of another trace. What the trace does not test is refused with the reason (docs/what-if.md).",
 		Examples: []string{
 			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
 			"what-if --trace run.json.gz --edit overlap --edit graphs",
@@ -49,7 +49,7 @@ func Program() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "`EDIT`: cause=N, overlap, graphs, sync=N, kernel=N*FACTOR, fuse=N+N*FACTOR; repeatable")
+			fs.Var(&list, "edit", "`EDIT`: cause=N, overlap, graphs, sync=N, kernel=N*F, fuse=N+N*F, kernels-of=FILE; repeatable")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, list) },
 	}
@@ -83,6 +83,19 @@ func run(ctx context.Context, env *app.Env, list edits) error {
 				d = &a.Devices[i]
 			}
 		}
+	}
+	for i := range list {
+		if list[i].Kind != replay.Times {
+			continue
+		}
+		other, err := env.LoadAnalysis(ctx, list[i].Name)
+		if err != nil {
+			return err
+		}
+		if len(other.Devices) == 0 {
+			return fmt.Errorf("%s: %w", list[i].Name, layer.ErrNoKernels)
+		}
+		list[i] = list[i].From(&other.Devices[0])
 	}
 	r := replay.Report{Schema: replay.Schema, Trace: env.TraceName(), Device: int(d.ID)}
 	if r.Gains, err = replay.Analyze(ctx, a, d, list); err != nil {
