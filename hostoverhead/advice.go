@@ -140,24 +140,30 @@ func (a *account) source() trace.Source { return a.l.w.t.Meta().Source }
 // recordAdvice says what to record to be surer.
 func (a *account) recordAdvice(v *Verdict) []Advice {
 	var out []Advice
+	add := func(do, why string) {
+		if !slices.ContainsFunc(out, func(x Advice) bool { return x.Do == do }) {
+			out = append(out, Advice{Do: do, Why: why})
+		}
+	}
+	launches := "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches)
 	unnamed := false
 	for _, d := range v.Doubts {
-		do := d.Code.topic().do
-		if d.Code == DoubtHostWorkUnnamed {
+		switch {
+		case d.Code == DoubtHostWorkUnnamed:
 			unnamed = true
-			do = "Record again to name the host code: " + a.source().Record(trace.WantNames)
-		}
-		if do != "" && !slices.ContainsFunc(out, func(x Advice) bool { return x.Do == do }) {
-			out = append(out, Advice{Do: do, Why: d.Message})
+			add("Record again to name the host code: "+a.source().Record(trace.WantNames), d.Message)
+		case d.Code == DoubtNoLaunchCalls:
+			add(launches, d.Message)
+		case d.Code != DoubtBusyWithCommunication || len(v.Ranks) == 1:
+			add(d.Code.topic().do, d.Message)
 		}
 	}
 	switch {
 	case v.Verdict == Inconclusive && !unnamed && !v.Ranks[v.Deciding].Captures:
-		out = append(out, Advice{Do: "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches),
-			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
+		add(launches, nanos(v.Headroom.UnknownNS)+" of idle time is unexplained")
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
-		out = append(out, Advice{Do: "Look at the kernels: run `strata triage` and `strata light`.",
-			Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
+		add("Look at the kernels: run `strata triage` and `strata light`.",
+			"the host costs "+percent(v.Headroom.Share)+" of the "+string(v.Basis))
 	}
 	return out
 }
