@@ -311,6 +311,7 @@ func (h *hostComparison) row(k opKey) HostRow {
 	if k == (opKey{FigureKind, FigureGap}) { // a pause of the server is no typical gap
 		r.A, r.B = time.Duration(median(op.series.a)), time.Duration(median(op.series.b))
 		r.Delta = r.B - r.A
+		j.mean = 0 // nor does it make the typical one less certain
 		r.Low, r.High = j.around(r.Delta)
 	}
 	return r
