@@ -73,7 +73,7 @@ How kernels reach the device:
 stage path kernels share of kernel time exposed launches of the time
 all eager 12 100.0% 100.0% 110 µs 1.9%
 decode eager 12 100.0% 100.0% 110 µs 1.9%
-Host time of a pass: median 600 µs (60.0% of it), p90 800 µs (66.7%), most 800 µs (66.7%)
+Host overhead per pass: median 600 µs (60.0% of it), p90 800 µs (66.7%), max 800 µs (66.7%)
 worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
 4 decode 800 µs 66.7% 3.00× host-code 0.004100 s 0.005300 s 4100000 … 5300000
 0 decode 600 µs 60.0% 2.50× host-code 0.000100 s 0.001100 s 100000 … 1100000
@@ -89,9 +89,9 @@ host_prep_perf_impact n/a
 host_prep_idle_attribution n/a
 gpu_utilization 0.4211 crossed
 nccl_ratio 0.0000
-Reasons to doubt it:
-[few-kernels, low] the window holds only 12 kernels: this is hardly a running server
-[python-tracing, medium] Python frames were recorded, which slows host code: were it 2× as fast without them, the host would cost 44.2% of the steps
+Doubts:
+[few-kernels, low] the window has only 12 kernels; a running server has more
+[python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.2% of the steps
 Next steps:
 Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
 cause range, frame or call idle share pieces

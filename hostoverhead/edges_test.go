@@ -73,7 +73,7 @@ func TestDoubtsFromTheFirst(t *testing.T) {
 		{"one frame", func(tl hosttest.Timeline) {
 			idle(tl)
 			tl.Event(event.Frame, "server.py(1): run", 0, 0, 0, 100)
-		}, "python-tracing", "Python frames were recorded"},
+		}, "python-tracing", "Python stacks slow host code"},
 		{"one frame of a busy run", func(tl hosttest.Timeline) {
 			busy(tl, 200)
 			tl.Event(event.Frame, "server.py(1): run", 0, 0, 0, 100)
