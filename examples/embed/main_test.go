@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata"
@@ -20,16 +23,24 @@ func TestARunIsReportedAndCompared(t *testing.T) {
 	for _, args := range [][]string{{path}, {path, path}} {
 		var out bytes.Buffer
 		var r strata.Report
-		if err := run(t.Context(), args, &out); err != nil {
+		report, err := run(t.Context(), args, &out)
+		if err != nil {
 			t.Errorf("%d recordings: %v", len(args), err)
 		} else if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Findings) == 0 {
 			t.Errorf("%d recordings: %d findings, %v", len(args), len(r.Findings), err)
 		} else if (r.Against != nil) != (len(args) == 2) {
 			t.Errorf("%d recordings: compared with %v", len(args), r.Against)
+		} else {
+			w := httptest.NewRecorder()
+			page(report).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, `<html`) ||
+				!strings.Contains(body, r.Findings[0].Text) {
+				t.Errorf("%d recordings: the page, code %d, lacks %q", len(args), w.Code, r.Findings[0].Text)
+			}
 		}
 	}
 	for _, args := range [][]string{nil, {path, path + ".absent"}, {path, path, path}} {
-		if run(t.Context(), args, &bytes.Buffer{}) == nil {
+		if _, err := run(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q gave no error", args)
 		}
 	}
