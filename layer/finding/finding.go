@@ -16,8 +16,7 @@ type Finding struct {
 	// Cause is why the GPU is idle. It is NoCause unless Kind is IdleTime.
 	Cause Cause `json:"cause,omitempty"`
 	// Code separates findings of one kind and stays the same from run to run: an operator, a fused path, a
-	// category, the code of a
-	// doubt or of a remark on a trace's health. It is "" where the kind has one finding a stage.
+	// category, the code of a doubt or of a remark on a trace's health. It is "" where the kind has one finding a stage.
 	Code string `json:"code,omitempty"`
 	// Text is the problem in at most ten words, without figures.
 	Text string `json:"text"`
@@ -113,9 +112,8 @@ type Advice struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only
-// takes time. The order
-// of equal ones stays.
+// Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only takes time. The
+// order of equal ones stays.
 func Rank(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt),
