@@ -218,7 +218,7 @@ func (c *comparison) workSign(r *Report) int {
 	switch {
 	case abs(net) >= c.least():
 		return cmp.Compare(net, 0)
-	case !c.kinds.steady || abs(r.Work.Delta) < c.least():
+	case !c.kinds.steady || abs(r.Work.Delta) < c.least() || c.filled > 0: // lost records are in no sum of work
 		return 0
 	case r.Work.Low > 0:
 		return 1
