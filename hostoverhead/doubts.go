@@ -197,8 +197,8 @@ func nanos(ns int64) string { return table.Duration(time.Duration(ns)) }
 // position formats a time since the trace's first event.
 func position(ns int64) string { return table.Seconds(time.Duration(ns), 6) + " s" }
 
-// servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs and
-// DoubtNoCompiledCode.
+// servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs,
+// DoubtUnexpectedGraphs, DoubtNoCompiledCode and DoubtUnexpectedCompiledCode.
 func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	server := a.l.w.server().Name
 	if told == nil {
@@ -214,14 +214,20 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 		all += p.kernels
 	}
 	who, source := cmp.Or(server, "the server"), cmp.Or(told.Path, "as told")
-	said := func(x *bool) bool { return x != nil && *x }
+	replays, known := paths[pathGraph].kernels, a.l.w.t.Health().EmptyGraphs == 0
+	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
 	return certain([]Doubt{
-		doubtIf(a.l.w.t.Health().EmptyGraphs == 0 && said(told.Graphs) && paths[pathGraph].kernels == 0 &&
-			2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
+		doubtIf(known && said(told.Graphs, true) && replays == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
 			finding.BandUnknown,
 			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, source, steps),
-		doubtIf(all > 0 && said(told.Compile) && a.d.compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
+		doubtIf(known && said(told.Graphs, false) && replays > 0, DoubtUnexpectedGraphs, finding.BandUnknown,
+			"%s replays no graphs (%s), but graphs run %s of the %s of this window", who, source,
+			table.Counted(replays, "kernel", "kernels"), steps),
+		doubtIf(all > 0 && said(told.Compile, true) && a.d.compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
 			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, source),
+		doubtIf(all > 0 && said(told.Compile, false) && a.d.compiled > 0, DoubtUnexpectedCompiledCode,
+			finding.BandUnknown, "%s does not compile the model (%s), but %s of this window are of compiled code", who,
+			source, table.Counted(a.d.compiled, "kernel", "kernels")),
 	})
 }
 

@@ -52,10 +52,11 @@ func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 	}{
 		{"promised and seen", true, "triton_poi_fused_mul_", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, ""},
 		{"graphs promised, eager seen", false, "gemm", &profile.ServerArgs{Graphs: &yes}, "no-graphs"},
-		{"eager promised, graphs seen", true, "gemm", &profile.ServerArgs{Graphs: &no}, ""},
+		{"eager promised, graphs seen", true, "gemm", &profile.ServerArgs{Graphs: &no}, "unexpected-graphs"},
 		{"eager promised and seen", false, "gemm", &profile.ServerArgs{Graphs: &no, Compile: &no}, ""},
+		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no},
+			"unexpected-compiled-code"},
 		{"compilation promised", true, "gemm", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, "no-compiled-code"},
-		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no}, ""},
 		{"nothing told of either", false, "gemm", &profile.ServerArgs{}, ""},
 		{"vLLM's defaults", false, "gemm", nil, "no-graphs no-compiled-code"},
 		{"vLLM's defaults seen", true, "triton_poi_fused_mul_", nil, ""},

@@ -29,7 +29,9 @@ const (
 	DoubtBusyWithCommunication       DoubtCode = "busy-with-communication"
 	DoubtTraceIncomplete             DoubtCode = "trace-incomplete"
 	DoubtNoGraphs                    DoubtCode = "no-graphs"
+	DoubtUnexpectedGraphs            DoubtCode = "unexpected-graphs"
 	DoubtNoCompiledCode              DoubtCode = "no-compiled-code"
+	DoubtUnexpectedCompiledCode      DoubtCode = "unexpected-compiled-code"
 )
 
 // topic is the row of a code.
@@ -78,8 +80,13 @@ var topics = []topic{
 		"Record a shorter window, or raise the profiler's buffer size."},
 	{DoubtNoGraphs, "No graphs", "The server replays graphs in decode, but no decode step of this window does.",
 		"Record a window of the path that serves requests."},
+	{DoubtUnexpectedGraphs, "Unexpected graphs", "The server is configured without graphs, but the window replays some.",
+		"Check that server_args.json belongs to this run."},
 	{DoubtNoCompiledCode, "No compiled code", "The server compiles the model, but the window runs no compiled kernel.",
 		"Record a window of the path that serves requests."},
+	{DoubtUnexpectedCompiledCode, "Unexpected compiled code",
+		"The server does not compile the model, but the window runs compiled kernels.",
+		"Check that server_args.json belongs to this run."},
 }
 
 // DoubtCodes lists them.

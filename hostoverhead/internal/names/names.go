@@ -42,10 +42,10 @@ func WithoutLine(name string) string {
 // withoutAddress cuts the address of a Python object, which differs in each run:
 // "<built-in method replay of CUDAGraph object at 0x7f46>".
 func withoutAddress(name string) string {
-	if i := strings.Index(name, " at 0x"); i > 0 {
-		if end := strings.IndexByte(name[i:], '>'); end > 0 {
-			return name[:i] + name[i+end:]
-		}
+	before, address, _ := strings.Cut(name, " at 0x")
+	before = strings.TrimSuffix(before, " object")
+	if end := strings.IndexByte(address, '>'); end >= 0 && before != "" {
+		return before + address[end:]
 	}
 	return name
 }
