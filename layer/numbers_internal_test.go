@@ -477,7 +477,7 @@ func TestReferences(t *testing.T) {
 func TestNothingFoundIsSaid(t *testing.T) {
 	for n, want := range map[int]bool{0: true, 1: false} {
 		if got := strings.Contains(strings.Join(lettered(t, "xyz", Options{NumLayers: n}).Notes, "\n"),
-			"no layers were found"); got != want {
+			"no layers found"); got != want {
 			t.Errorf("%d layers: said %v, want %v", n, got, want)
 		}
 	}

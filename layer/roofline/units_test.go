@@ -166,7 +166,7 @@ func TestMostTimeHasAFloor(t *testing.T) {
 	}
 }
 
-// TestMeasuredPeaks: where arithmetic bounds products, what the GPU's maker reaches is said beside the share of the
+// TestMeasuredPeaks: where arithmetic bounds products, what the GPU's vendor reaches is said beside the share of the
 // peak.
 func TestMeasuredPeaks(t *testing.T) {
 	for file, want := range map[string]string{
@@ -175,7 +175,7 @@ func TestMeasuredPeaks(t *testing.T) {
 	} {
 		r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/"+file+".json.gz"))
 		i := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "products" })
-		if i < 0 || strings.Contains(r.Findings[i].Evidence, "maker") != (want != "") ||
+		if i < 0 || strings.Contains(r.Findings[i].Evidence, "vendor") != (want != "") ||
 			!strings.Contains(r.Findings[i].Evidence, want) {
 			t.Errorf("%s: %+v, want %q", file, r.Findings, want)
 		}

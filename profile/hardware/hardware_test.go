@@ -15,7 +15,7 @@ func ExampleFind() {
 	fmt.Println(ok, why)
 	fmt.Printf("%s: %.0f TFLOP/s bf16, %.2f TB/s\n", g.ID, g.FLOP["bf16"].Value/1e12, g.Bandwidth.Value/1e12)
 	// Output:
-	// true by its name and memory, NVIDIA H100 80GB HBM3
+	// true by name and memory, NVIDIA H100 80GB HBM3
 	// h100-sxm-80: 989 TFLOP/s bf16, 3.35 TB/s
 }
 
