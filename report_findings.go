@@ -220,7 +220,7 @@ func (r *Report) sentence() string {
 	}
 	text := fmt.Sprintf("The GPU is busy %s%% %s.", table.Fixed(100*(1-idle), 1), of.Title())
 	if idle >= hostBound {
-		most := "at most a " + table.Times(r.Headroom, 2) + " speedup"
+		most := "at most " + table.WithArticle(table.Times(r.Headroom, 2)) + " speedup"
 		if r.Headroom > mostHeadroom {
 			most = "more than a " + table.Times(mostHeadroom, 0) + " speedup"
 		}

@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -103,8 +104,9 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 
 // doubtFinding is a doubt as a finding. It has no size.
 func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
-	return finding.Finding{Kind: kind, Code: d.Code.String(), Text: d.Code.topic().title, Evidence: d.Message,
-		Confidence: d.Weight, Advice: finding.Advice{Do: kind.Info().Advice.Do}}
+	t := d.Code.topic()
+	return finding.Finding{Kind: kind, Code: d.Code.String(), Text: t.title, Evidence: d.Message,
+		Confidence: d.Weight, Advice: finding.Advice{Do: cmp.Or(t.do, kind.Info().Advice.Do)}}
 }
 
 // findings are those of the deciding device, after the doubts about them.

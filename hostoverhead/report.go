@@ -79,12 +79,12 @@ func (v *Verdict) answer() string {
 		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s",
 			nanos(h.HostNS), nanos(h.WallNS))
 	case v.Verdict == Inconclusive:
-		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s), depending on who causes the unexplained idle time",
+		return fmt.Sprintf("host overhead is %s–%s of %s (at most %s), depending on who causes the unexplained idle time",
 			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis),
-			between(h.AtMost, h.WithUnknown)+" speedup"+ofWindow(h.WithUnknown))
+			table.WithArticle(between(h.AtMost, h.WithUnknown))+" speedup"+ofWindow(h.WithUnknown))
 	case v.Verdict == No:
-		return fmt.Sprintf("host overhead is %s of %s (at most a %s)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis),
-			speedup(h.AtMost))
+		return fmt.Sprintf("host overhead is %s of %s (at most %s)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis),
+			table.WithArticle(speedup(h.AtMost)))
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
@@ -92,8 +92,8 @@ func (v *Verdict) answer() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s)%s", nanos(h.HostNS), nanos(h.WallNS),
-		timeOf(v.Basis), speedup(h.AtMost), largest)
+	out := fmt.Sprintf("host overhead: %s of %s of %s (at most %s)%s", nanos(h.HostNS), nanos(h.WallNS),
+		timeOf(v.Basis), table.WithArticle(speedup(h.AtMost)), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}

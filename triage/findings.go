@@ -28,7 +28,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	wall, _ := s.wall()
 	n, basis := r.Exposure.Steps, finding.OfStep
 	if r.Exposure.Whole || n == 0 {
-		n, basis = 1, finding.OfWindow
+		n, basis = max(1, r.Devices), finding.OfWindow // the mean of the GPUs
 	}
 	size := func(m finding.Measure, ns int64) finding.Size {
 		return finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall))

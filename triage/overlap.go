@@ -19,7 +19,7 @@ import (
 const (
 	verdictExposed  = "exposed"
 	recommendOwn    = "on a stream of its own: start compute of the same layer beside it"
-	recommendSerial = "serial with compute on its stream: needs the batch split in two, or a product that exchanges as it goes"
+	recommendSerial = "serial with compute on its stream: needs the batch split in two, or a GEMM fused with its exchange"
 )
 
 // worthOverlap is from which share of the steps on, in percent, an upper bound is worth a row: steps repeat within

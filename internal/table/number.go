@@ -3,6 +3,7 @@ package table
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -125,6 +126,15 @@ func Times(v float64, decimals int) string {
 		return s
 	}
 	return s + "×"
+}
+
+// WithArticle puts "a" or "an" before a number as it is read aloud: "a 1.27×", "an 8.95×", "an 11×".
+func WithArticle(number string) string {
+	digits := number[:len(number)-len(strings.TrimLeft(number, "0123456789"))]
+	if strings.HasPrefix(digits, "8") || digits == "11" || digits == "18" {
+		return "an " + number
+	}
+	return "a " + number
 }
 
 // Count formats n with a comma between groups of three digits.

@@ -34,6 +34,15 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+func TestNumbersHaveTheirArticle(t *testing.T) {
+	for number, want := range map[string]string{"1.27×": "a", "8.95×": "an", "11×": "an", "18.5×": "an", "80×": "an",
+		"110×": "a", "11,000": "an", "1.00–8.00×": "a", "": "a"} {
+		if got := table.WithArticle(number); got != want+" "+number {
+			t.Errorf("%q: %q, want %q", number, got, want)
+		}
+	}
+}
+
 // spaced is a formatted number with a space before the sign of percent, factor one with a sign of times that
 // table.Times did not write.
 var (

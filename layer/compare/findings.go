@@ -183,7 +183,7 @@ func (c *comparison) worst(r *Report) finding.Finding {
 			fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta)), r.Delta)
 	}
 	if worst == nil {
-		return finding.Finding{Text: "no clear change for the worse"}
+		return finding.Finding{Text: "no clear regression"}
 	}
 	t := *worst
 	if worst.Kind == finding.WaitChanged && slow != nil {

@@ -307,6 +307,8 @@ func (r *Report) sentence() string {
 		return first + "."
 	case late > 1:
 		return fmt.Sprintf("%d groups wait for a late rank. %s.", late, first)
+	case r.Ranks == 1 && r.Runs[0].World == 1:
+		return "The run has one rank, so no rank waits."
 	case r.Ranks == 1:
 		return "Only 1 rank was read; waiting needs the traces of all ranks."
 	case !r.Matched():

@@ -34,9 +34,9 @@ func (r *Report) WriteText(w io.Writer, o Text) error {
 		t.say(title, "strata fleet of "+table.Counted(len(r.Runs), "recording", "recordings"))
 		t.say(line, r.Verdict)
 	}
-	t.say(line, fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
-		table.Count(int64(r.Files)),
-		table.Count(int64(r.Ranks)), table.Counted(len(r.Runs), "recording", "recordings"), r.Health))
+	t.say(line, fmt.Sprintf("Read %s of %s: %s in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
+		table.Counted(r.Files, "file", "files"), table.Counted(r.Ranks, "rank", "ranks"),
+		table.Counted(len(r.Runs), "recording", "recordings"), r.Health))
 	if !o.Brief {
 		t.findings(r)
 	}

@@ -186,6 +186,9 @@ func (c *choice[T]) Set(s string) error {
 	}
 	if !slices.Contains(c.allowed, T(s)) {
 		text := "want one of " + list(c.allowed)
+		if len(c.allowed) == 1 {
+			text = "want " + list(c.allowed)
+		}
 		if c.hint != nil && c.hint(T(s)) != "" {
 			text += " (" + c.hint(T(s)) + ")"
 		}
