@@ -67,7 +67,7 @@ var published = []struct{ what, shown string }{
 	{"names of reports", "reports named `analysis_<framework>.txt`"},
 	{"a bundle by model", "triage TestBundle"},
 	{"a report without a model's line", "one model, one folder"},
-	{"the table of contents", "a table of contents unless told otherwise"},
+	{"the table of contents", "a table of contents unless you say otherwise"},
 	{"the line of the model's id", "a line `Model id` below each heading"},
 	{"empty reports", "`triage-bundle` drops empty reports"},
 	// Host.
