@@ -190,6 +190,7 @@ type Source = ladder.Source
 // The rungs and sources that callers ask for.
 const (
 	RungModule    = ladder.RungModule // module frames
+	RungAnchor    = ladder.RungAnchor // the profile's anchor kernel
 	RungWhole     = ladder.RungWhole  // nothing: everything is one pass
 	SourceFlag    = ladder.FromFlag
 	SourceConfig  = ladder.FromConfig

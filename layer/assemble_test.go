@@ -14,6 +14,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
+// ofTruth is evidence of a kind that the caller names.
+var ofTruth = layer.Evidence{Kind: "truth", Confidence: 1}
+
 // assembled are the passes of a generated trace as its generator knows them.
 func assembled(tr *trace.Trace, truths []gen.Truth) []layer.GivenPass {
 	var passes []layer.GivenPass
@@ -25,8 +28,7 @@ func assembled(tr *trace.Trace, truths []gen.Truth) []layer.GivenPass {
 			continue
 		}
 		for len(passes) <= truth.Pass {
-			passes = append(passes, layer.GivenPass{Stage: layer.StageDecode,
-				Evidence: layer.Evidence{Kind: "truth", Confidence: 1}})
+			passes = append(passes, layer.GivenPass{Stage: layer.StageDecode, Evidence: ofTruth})
 		}
 		p := &passes[truth.Pass]
 		if truth.Layer < 0 {
@@ -68,7 +70,7 @@ func TestAssembleTakesWhatIsGiven(t *testing.T) {
 			len(a.Passes), a.Steady.Pass)
 	}
 	if len(a.Evidence) != 2 || a.Evidence[0].Passes != 3 || a.Evidence[1].For != "layers" ||
-		a.Evidence[1].Kind != "truth" {
+		a.Evidence[1].Kind != ofTruth.Kind {
 		t.Errorf("evidence %+v, want 3 passes and their layers by truth", a.Evidence)
 	}
 	for p := range a.Passes {

@@ -91,7 +91,7 @@ func describe(d *layer.Device, cut *blocks.Cut, p *profile.ModelProfile) {
 
 // given are the passes of a cut as package layer takes them.
 func given(c *blocks.Cut) []layer.GivenPass {
-	why := layer.Evidence{Kind: "anchor", Confidence: confidence,
+	why := layer.Evidence{Kind: layer.RungAnchor, Confidence: confidence,
 		Detail: fmt.Sprintf("%d blocks opened by %q, %d a pass, %d a layer",
 			c.Anchors-1, c.Anchor, c.NumLayers*c.PerLayer, c.PerLayer)}
 	passes := make([]layer.GivenPass, len(c.Passes))
