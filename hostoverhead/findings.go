@@ -1,7 +1,6 @@
 package hostoverhead
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -106,7 +105,7 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
 	t := d.Code.topic()
 	return finding.Finding{Kind: kind, Code: d.Code.String(), Text: t.title, Evidence: d.Message,
-		Confidence: d.Weight, Advice: finding.Advice{Do: cmp.Or(t.do, kind.Info().Advice.Do)}}
+		Confidence: d.Weight, Advice: finding.Advice{Do: t.do}}
 }
 
 // findings are those of the deciding device, after the doubts about them.

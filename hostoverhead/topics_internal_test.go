@@ -21,6 +21,11 @@ func TestEveryDoubtIsExplained(t *testing.T) {
 	if len(codes) == 0 || len(codes) != len(DoubtCodes()) {
 		t.Errorf("%d codes are declared, %d have a row", len(codes), len(DoubtCodes()))
 	}
+	for _, row := range topics {
+		if row.title == "" || row.means == "" || row.do == "" {
+			t.Errorf("%s lacks a title, a meaning or what to do", row.code)
+		}
+	}
 	for _, m := range codes {
 		if !slices.Contains(DoubtCodes(), DoubtCode(m[2])) {
 			t.Errorf("%s has no row", m[1])
