@@ -286,7 +286,7 @@ const (
 	// below the resolution: recorders round to it, and the last bytes do not reach all ranks at once.
 	apartBy = 4
 	closest = 1000 // ns
-	// enough collectives show how far apart two ranks end them: of more, steps are left out evenly.
+	// enough collectives show how far apart two ranks end them: of more, steps that both run are left out evenly.
 	enough = 2000
 )
 
@@ -327,15 +327,16 @@ func distance(a, b *lane) (int64, bool) {
 	g := &group{lanes: []*lane{a, b}}
 	g.align()
 	calls := 0
-	for i := range a.steps {
-		calls += len(a.steps[i].calls)
-	}
-	if every := calls / enough; every > 1 {
-		var rows [][]int
-		for i := 0; i < len(g.rows); i += every {
-			rows = append(rows, g.rows[i])
+	g.rows = slices.DeleteFunc(g.rows, func(row []int) bool {
+		same := row[0] >= 0 && row[1] >= 0 && sameKinds(a, b, row[0], row[1])
+		if same {
+			calls += len(a.steps[row[0]].calls)
 		}
-		g.rows = rows
+		return !same
+	})
+	if every := calls / enough; every > 1 {
+		i := -1
+		g.rows = slices.DeleteFunc(g.rows, func([]int) bool { i++; return i%every != 0 })
 	}
 	mine, theirs := g.common(1)
 	if !together(mine, theirs) {
