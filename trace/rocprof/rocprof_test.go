@@ -297,8 +297,51 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// TestDamagedDatabases: a byte anywhere that is another one, and a file that ends anywhere, are read or refused. (A
-// fuzz target would try two inputs a second.)
+// FuzzDatabase changes bytes of a small database and cuts it: it is read or refused, and what is read can be walked.
+func FuzzDatabase(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "seed.db")
+	database(f, path, 1)
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, at := range []uint32{18, 100, 4096, 4103, uint32(len(seed) / 2), uint32(len(seed) - 40)} {
+		f.Add(at, []byte{5, 0, 255}, uint32(0))
+	}
+	f.Add(uint32(0), []byte{}, uint32(len(seed)/2))
+	for _, name := range []string{"k()", "HIP_RUNTIME_API_EXT", "MARKER_CORE_RANGE_API", `{"message"`, "GPU"} {
+		f.Add(uint32(bytes.Index(seed, []byte(name))), []byte{0, 255, '"'}, uint32(0))
+	}
+	f.Fuzz(func(t *testing.T, at uint32, patch []byte, size uint32) {
+		data := bytes.Clone(seed)
+		if size > 0 {
+			data = data[:min(int(size), len(data))]
+		}
+		copy(data[min(int(at), len(data)):], patch)
+		path := filepath.Join(t.TempDir(), "x.db")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := trace.Open(t.Context(), path, trace.Options{Formats: rocprof.Formats()})
+		if err != nil {
+			return
+		}
+		if tr.Health().Status == "" {
+			t.Error("no health")
+		}
+		for lane := event.LaneGPU; lane <= event.LaneOther; lane++ {
+			for e := range tr.Events(lane) {
+				if e.Duration() < 0 {
+					t.Fatalf("event %d lasts %v", e.ID(), e.Duration())
+				}
+				e.Launch()
+				e.Parent()
+			}
+		}
+	})
+}
+
+// TestDamagedDatabases: a byte anywhere that is another one, and a file that ends anywhere, are read or refused.
 func TestDamagedDatabases(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seed.db")
 	database(t, path, 1)
