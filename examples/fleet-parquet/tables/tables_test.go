@@ -1,4 +1,4 @@
-package main
+package tables
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func rowsOf[T any](t *testing.T, dir, name string) []T {
 func TestTablesHoldWhatTheGeneratorDid(t *testing.T) {
 	out := t.TempDir()
 	truth := made(t, out)
-	if err := write(t.Context(), out, []string{filepath.Join(out, "ranks.ndjson")}); err != nil {
+	if err := Write(t.Context(), out, []string{filepath.Join(out, "ranks.ndjson")}); err != nil {
 		t.Fatal(err)
 	}
 	rows := rowsOf[Collective](t, out, "collectives")
@@ -108,17 +108,17 @@ func TestObjectStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	made(t, digests)
-	if err := write(t.Context(), want, []string{digests}); err != nil {
+	if err := Write(t.Context(), want, []string{digests}); err != nil {
 		t.Fatal(err)
 	}
 	for i, in := range []string{"test://in/runs/a/ranks.ndjson", "test://in/runs/a", "test://in/runs/*/r*.ndjson"} {
-		tables := fmt.Sprintf("tables/%d", i)
-		if err := write(t.Context(), "test://out/"+tables, []string{in}); err != nil {
+		folder := fmt.Sprintf("tables/%d", i)
+		if err := Write(t.Context(), "test://out/"+folder, []string{in}); err != nil {
 			t.Fatal(in, err)
 		}
 		for _, name := range []string{"runs", "ranks", "steps", "operators", "collectives"} {
 			a, err := os.ReadFile(filepath.Join(want, name+".parquet"))
-			b, err2 := os.ReadFile(filepath.Join(root, "out", tables, name+".parquet"))
+			b, err2 := os.ReadFile(filepath.Join(root, "out", folder, name+".parquet"))
 			if err != nil || err2 != nil || !bytes.Equal(a, b) {
 				t.Errorf("%s: %s has %d bytes, want %d: %v, %v", in, name, len(b), len(a), err, err2)
 			}
@@ -128,7 +128,7 @@ func TestObjectStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, in := range []string{"test://in/runs/a", "test://in/none", "test://nowhere/a", "nowhere/ranks.ndjson"} {
-		if err := write(t.Context(), "test://out/bad", []string{in}); err == nil {
+		if err := Write(t.Context(), "test://out/bad", []string{in}); err == nil {
 			t.Errorf("%s: no error", in)
 		}
 	}
@@ -139,16 +139,16 @@ func TestObjectStorage(t *testing.T) {
 
 // TestRecipesInDuckDB runs each query of the documentation. That of waits gives the generator's to the nanosecond.
 func TestRecipesInDuckDB(t *testing.T) {
-	if _, err := os.Stat("node_modules/@duckdb"); err != nil {
+	if _, err := os.Stat("../node_modules/@duckdb"); err != nil {
 		t.Skip("SKIPPED: run npm ci in examples/fleet-parquet to check the queries of the documentation with DuckDB")
 	}
-	guide, err := os.ReadFile("../../docs/fleet.md")
+	guide, err := os.ReadFile("../../../docs/fleet.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := t.TempDir()
 	truth := made(t, out)
-	if err := write(t.Context(), filepath.Join(out, "tables"), []string{out}); err != nil {
+	if err := Write(t.Context(), filepath.Join(out, "tables"), []string{out}); err != nil {
 		t.Fatal(err)
 	}
 	recipes := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(guide, -1)
@@ -156,7 +156,7 @@ func TestRecipesInDuckDB(t *testing.T) {
 		t.Fatalf("%d queries in the documentation", len(recipes))
 	}
 	for i, r := range recipes {
-		cmd := exec.Command("node", "duckdb.mjs", out)
+		cmd := exec.Command("node", "../duckdb.mjs", out)
 		cmd.Stdin = bytes.NewReader(r[1])
 		got, err := cmd.Output()
 		if err != nil {
