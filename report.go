@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -218,8 +219,8 @@ type reportPart struct {
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
 	idle   []time.Duration
-	chosen []int                  // passes whose operators are listed, one of a kind
-	types  map[layer.Place]string // of the layers of chosen passes
+	chosen []int                             // passes whose operators are listed, one of a kind
+	types  map[layer.Place]profile.LayerType // of the layers of chosen passes
 }
 
 // Analyze runs every analysis on a recording, each once, and ranks what they
@@ -293,7 +294,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 
 // newPart measures and chooses the passes of a GPU.
 func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
-	p := &reportPart{name: name, a: a, d: d, types: map[layer.Place]string{},
+	p := &reportPart{name: name, a: a, d: d, types: map[layer.Place]profile.LayerType{},
 		wall: make([]time.Duration, len(d.Passes)), idle: make([]time.Duration, len(d.Passes))}
 	for i, s := range d.Steps() {
 		p.wall[i] += time.Duration(s.End - s.Start)

@@ -181,12 +181,11 @@ func (p *reportPart) layerType(at layer.Place) string {
 	if c := p.a.Config; c != nil && at.Layer < len(c.Layers) {
 		return c.Layers[at.Layer].String()
 	}
-	switch t := p.types[layer.Place{Pass: at.Pass, Layer: at.Layer}]; t {
-	case "", "FIRST", "LAYER", "FINAL":
+	t := p.types[layer.Place{Pass: at.Pass, Layer: at.Layer}]
+	if t.IsPlace() {
 		return onlyLayers
-	default:
-		return t
 	}
+	return string(t)
 }
 
 // largest returns the key of the largest sum, of equal ones the first in the

@@ -352,9 +352,9 @@ type Layer struct {
 	// Kind numbers the distinct kernel sequences among the layers of the pass, in order of appearance.
 	Kind int `json:"kind"`
 	// Type, CompressRatio and Hash come from the config: see profile. CompressRatio is −1 when unknown.
-	Type          string `json:"type"`
-	CompressRatio int    `json:"compress_ratio"`
-	Hash          bool   `json:"hash"`
+	Type          profile.LayerType `json:"type"`
+	CompressRatio int               `json:"compress_ratio"`
+	Hash          bool              `json:"hash"`
 	// Partial says that the window cuts the layer.
 	Partial bool `json:"partial,omitempty"`
 }

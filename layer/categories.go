@@ -126,7 +126,7 @@ func (w *work) expertOps() func(trace.Event) bool {
 
 // layerTypes are the types of the layers of a pass by index, as the config gives them, and how many layers its model
 // has.
-func (p *ForwardPass) layerTypes() (types []string, n int) {
+func (p *ForwardPass) layerTypes() (types []profile.LayerType, n int) {
 	a := p.of.of
 	n = p.of.Models[p.Model].NumLayers
 	switch {
@@ -144,7 +144,7 @@ func (p *ForwardPass) layerTypes() (types []string, n int) {
 }
 
 // label gives a layer what the config knows about it.
-func (a *Analysis) label(lay *Layer, types []string, n int) {
+func (a *Analysis) label(lay *Layer, types []profile.LayerType, n int) {
 	lay.CompressRatio = -1
 	if lay.Index < len(types) {
 		lay.Type = types[lay.Index]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // TestCountedFromTheEnd: the window holds the second half of the only pass. Without N its layers count from the end,
@@ -38,9 +39,9 @@ func TestCountedFromTheEnd(t *testing.T) {
 
 	// the last one is the model's last, as the window holds the end of the pass, and none is its first
 	for i, l := range p.Layers() {
-		want := "LAYER"
+		want := profile.PlainLayer
 		if i == p.NumLayers-1 {
-			want = "FINAL"
+			want = profile.FinalLayer
 		}
 		if l.Type != want {
 			t.Errorf("layer %d is called %q, want %q", p.LayerNumber(l.Index), l.Type, want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -103,8 +104,8 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6,
 			Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}
 		switch l.Type {
-		case "FIRST", "HASH", "FINAL":
-			lr.Note = l.Type
+		case profile.FirstLayer, profile.HashLayer, profile.FinalLayer:
+			lr.Note = string(l.Type)
 		}
 		m.Layers = append(m.Layers, lr)
 	}

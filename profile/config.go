@@ -177,12 +177,12 @@ func newFields(top document.Object) *fields {
 		v := document.Value{}
 		for _, name := range textObjects {
 			// a string is the path of another config, not one
-			if v = f.objects[0].Field(name); v.Given() && v.Kind() != "string" {
+			if v = f.objects[0].Field(name); v.Given() && v.Kind() != document.StringKind {
 				f.objects = append([]document.Object{v.Object()}, f.objects...)
 				break
 			}
 		}
-		if !v.Given() || v.Kind() == "string" {
+		if !v.Given() || v.Kind() == document.StringKind {
 			break
 		}
 	}
@@ -204,7 +204,7 @@ func (f *fields) find(names ...string) document.Value {
 }
 
 // of is find for a value that other models give in another form: it is empty if it is not of a kind.
-func (f *fields) of(kind string, names ...string) document.Value {
+func (f *fields) of(kind document.Kind, names ...string) document.Value {
 	if v := f.find(names...); v.Kind() == kind {
 		return v
 	}
@@ -226,7 +226,7 @@ func (f *fields) number(dst *int, hi int64, names ...string) {
 // (Hunyuan's num_experts, Gemma-3n's intermediate_size): the largest is kept.
 func (f *fields) widest(dst *int, hi int64, names ...string) {
 	v := f.find(names...)
-	if v.Kind() != "list" {
+	if v.Kind() != document.ListKind {
 		f.number(dst, hi, names...)
 		return
 	}
@@ -310,7 +310,7 @@ func (c *Config) window(f *fields) {
 		return
 	}
 	v := f.find("sliding_window", "window_size", "sliding_window_size")
-	if v.Kind() == "list" {
+	if v.Kind() == document.ListKind {
 		return // one per layer or [left, right]: no single window to state
 	}
 	c.SlidingWindow = max(v.Integer(-1, maxSize), 0)

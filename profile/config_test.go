@@ -129,14 +129,14 @@ func TestDeepSeekV4Facts(t *testing.T) {
 		layers   int
 		ratios   map[int]int // ratio → how many layers
 		ratioOf  map[int]int // layer → ratio
-		lastFour []string
+		lastFour []profile.LayerType
 	}{
 		{"deepseek-v4-flash.json", 43, map[int]int{0: 2, 4: 21, 128: 20},
 			map[int]int{0: 0, 1: 0, 2: 4, 3: 128, 41: 128, 42: 4},
-			[]string{"C128_HEAVY", "C4_LIGHT", "C128_HEAVY", "FINAL"}},
+			[]profile.LayerType{"C128_HEAVY", "C4_LIGHT", "C128_HEAVY", "FINAL"}},
 		{"deepseek-v4-pro.json", 61, map[int]int{4: 30, 128: 31},
 			map[int]int{0: 128, 1: 128, 2: 4, 3: 128, 59: 128, 60: 4},
-			[]string{"C128_HEAVY", "C4_LIGHT", "C128_HEAVY", "FINAL"}},
+			[]profile.LayerType{"C128_HEAVY", "C4_LIGHT", "C128_HEAVY", "FINAL"}},
 	} {
 		c, err := profile.LoadConfig(testdata.Shared(t, "configs/"+tt.file))
 		if err != nil {
@@ -162,13 +162,14 @@ func TestDeepSeekV4Facts(t *testing.T) {
 			t.Errorf("%s ratios (-want +got):\n%s", tt.file, diff)
 		}
 		types := c.LayerTypes(c.NumLayers)
-		if !slices.Equal(types[:3], []string{"FIRST", "HASH", "HASH"}) ||
+		if !slices.Equal(types[:3], []profile.LayerType{profile.FirstLayer, profile.HashLayer, profile.HashLayer}) ||
 			!slices.Equal(types[tt.layers-4:], tt.lastFour) {
 			t.Errorf("%s: types %v … %v", tt.file, types[:3], types[tt.layers-4:])
 		}
 		c.HashLast = true
 		last := c.LayerTypes(c.NumLayers)
-		if !slices.Equal(last[tt.layers-3:], []string{"HASH", "HASH", "HASH"}) || last[1] == "HASH" {
+		if !slices.Equal(last[tt.layers-3:], []profile.LayerType{profile.HashLayer, profile.HashLayer, profile.HashLayer}) ||
+			last[1] == profile.HashLayer {
 			t.Errorf("%s: with the last layers as hash layers: %v … %v", tt.file, last[:3], last[tt.layers-3:])
 		}
 	}

@@ -96,9 +96,9 @@ func TestGoldenLayerTypes(t *testing.T) {
 		t.Fatal("the golden timeline has no layer table")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
-	var want []string
+	var want []profile.LayerType
 	for _, line := range strings.Split(table, "\n")[2:] {
-		want = append(want, strings.Fields(line)[2])
+		want = append(want, profile.LayerType(strings.Fields(line)[2]))
 	}
 	c.HashLast = true
 	if diff := cmp.Diff(want, c.LayerTypes(c.NumLayers)); diff != "" {

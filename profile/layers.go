@@ -52,10 +52,10 @@ func (c *Config) nameUnknown() {
 // after the first ones.
 func (c *Config) sharedTopK(f *fields) {
 	shared := func(i int) bool { return false }
-	if given := f.of("list", "indexer_types"); given.Given() {
+	if given := f.of(document.ListKind, "indexer_types"); given.Given() {
 		list := given.Strings()
 		shared = func(i int) bool { return i < len(list) && list[i] == "shared" }
-	} else if given := f.of("string", "index_topk_pattern"); given.Given() {
+	} else if given := f.of(document.StringKind, "index_topk_pattern"); given.Given() {
 		pattern := given.Text()
 		shared = func(i int) bool { return i < len(pattern) && pattern[i] == 'S' }
 	} else if f.find("index_topk_freq").Given() {
@@ -76,7 +76,7 @@ func (c *Config) sharedTopK(f *fields) {
 // hybrid_override_pattern (M Mamba, * attention, - MLP, E experts) or its
 // layers_block_type list with "moe" and "mlp" entries.
 func (c *Config) hybridPattern(f *fields) bool {
-	if given := f.of("string", "hybrid_override_pattern", "hybrid_layer_pattern"); given.Given() {
+	if given := f.of(document.StringKind, "hybrid_override_pattern", "hybrid_layer_pattern"); given.Given() {
 		// Megatron separates pipeline stages by | and appends /-separated
 		// patterns of next-token-prediction layers.
 		s, _, _ := strings.Cut(strings.ReplaceAll(given.Text(), "|", ""), "/")
@@ -211,7 +211,7 @@ func (c *Config) mixersByType(f *fields) bool {
 		{"hybrid_layer_pattern", mixerSliding, 0},
 	} {
 		given := f.find(list.field)
-		if !given.Given() || given.Kind() == "string" {
+		if !given.Given() || given.Kind() == document.StringKind {
 			continue // hybridPattern's form
 		}
 		if v := given.Ints(0, 1); c.fits(given, len(v)) {
@@ -230,7 +230,7 @@ func (c *Config) mixersByIndex(f *fields) bool {
 		c.attendAt(given, 0, mixerMamba)
 		return true
 	}
-	if given := f.of("object", "linear_attn_config").Object().Field("full_attn_layers"); given.Given() {
+	if given := f.of(document.ObjectKind, "linear_attn_config").Object().Field("full_attn_layers"); given.Given() {
 		c.attendAt(given, 1, mixerLinear)
 		return true
 	}
@@ -268,7 +268,7 @@ func (c *Config) mixersByInterval(f *fields) bool {
 		{"sliding_window_pattern", mixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
 		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
 	} {
-		if given := f.of("number", rule.field); given.Given() && rule.when {
+		if given := f.of(document.NumberKind, rule.field); given.Given() && rule.when {
 			n := max(given.Integer(1, maxLayers), 1)
 			c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
 			return true

@@ -8,28 +8,29 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// The labels of layers in tables and clusters. The
-// set is open: a compression ratio without a name of its own is "CR<ratio>".
-// "FIRST", "HASH", "FINAL", "FULL_ATTN", "C4_LIGHT", "C128_HEAVY" and "LAYER"
-// (no ratio is known) are the others.
+// LayerType labels a layer in tables and clusters. The set is open: a compression ratio without a name of its own is
+// "CR<ratio>".
+type LayerType string
+
+// The types that have names.
 const (
-	// typeFirst is layer 0, whatever else it is.
-	typeFirst string = "FIRST"
-	// typeHash is a layer whose experts come from a token-id table.
-	typeHash string = "HASH"
-	// typeFinal is the last layer.
-	typeFinal string = "FINAL"
-	// typeFullAttn is ratio 0. Users know it by this name; it is sliding-window
-	// attention only (deepseek-v4.md).
-	typeFullAttn string = "FULL_ATTN"
-	// typeC4Light is ratio 4: compressed sparse attention (CSA), the only kind
-	// with an indexer. The name is not a statement about its cost.
-	typeC4Light string = "C4_LIGHT"
-	// typeC128Heavy is ratio 128: heavily compressed attention (HCA).
-	typeC128Heavy string = "C128_HEAVY"
-	// typeLayer is a layer whose ratio is unknown.
-	typeLayer string = "LAYER"
+	FirstLayer LayerType = "FIRST" // layer 0, whatever else it is
+	HashLayer  LayerType = "HASH"  // its experts come from a token-id table
+	FinalLayer LayerType = "FINAL" // the last layer
+	// FullAttention is ratio 0. Users know it by this name; it is sliding-window attention only (deepseek-v4.md).
+	FullAttention LayerType = "FULL_ATTN"
+	// LightC4 is ratio 4: compressed sparse attention (CSA), the only kind with an indexer. The name is not a statement
+	// about its cost.
+	LightC4 LayerType = "C4_LIGHT"
+	// HeavyC128 is ratio 128: heavily compressed attention (HCA).
+	HeavyC128  LayerType = "C128_HEAVY"
+	PlainLayer LayerType = "LAYER" // no ratio is known
 )
+
+// IsPlace reports whether the type says at most where the layer is, and nothing of what it runs.
+func (t LayerType) IsPlace() bool {
+	return t == "" || t == FirstLayer || t == FinalLayer || t == PlainLayer
+}
 
 // IsHash reports whether layer i of n, counted from 0, is a hash layer: one of the
 // first [Config.NumHashLayers], of the last where [Config.HashLast] says so.
@@ -45,21 +46,21 @@ func isHash(i, n, numHash int, last bool) bool {
 	return i < numHash
 }
 
-func layerTypes(n int, ratios []int, numHash int, hashLast bool) []string {
+func layerTypes(n int, ratios []int, numHash int, hashLast bool) []LayerType {
 	if n < 1 {
 		return nil
 	}
-	types := make([]string, n)
+	types := make([]LayerType, n)
 	for i := range types {
 		switch {
 		case i == 0:
-			types[i] = typeFirst
+			types[i] = FirstLayer
 		case isHash(i, n, numHash, hashLast):
-			types[i] = typeHash
+			types[i] = HashLayer
 		case i == n-1:
-			types[i] = typeFinal
+			types[i] = FinalLayer
 		case i >= len(ratios):
-			types[i] = typeLayer
+			types[i] = PlainLayer
 		default:
 			types[i] = ratioType(ratios[i])
 		}
@@ -67,23 +68,23 @@ func layerTypes(n int, ratios []int, numHash int, hashLast bool) []string {
 	return types
 }
 
-func ratioType(ratio int) string {
+func ratioType(ratio int) LayerType {
 	switch ratio {
 	case 0:
-		return typeFullAttn
+		return FullAttention
 	case ratioCSA:
-		return typeC4Light
+		return LightC4
 	case ratioHCA:
-		return typeC128Heavy
+		return HeavyC128
 	}
-	return "CR" + strconv.Itoa(ratio)
+	return LayerType("CR" + strconv.Itoa(ratio))
 }
 
 // LayerTypes labels n layers by the config's ratios: [Config.NumLayers] of them, or
 // as many as were given or found elsewhere. The first that holds wins: layer 0
 // FIRST, hash layer HASH, layer n−1 FINAL, then by ratio; a layer beyond the end of
 // the ratios is LAYER. n below 1 gives nil.
-func (c *Config) LayerTypes(n int) []string {
+func (c *Config) LayerTypes(n int) []LayerType {
 	return layerTypes(n, c.CompressRatios, c.NumHashLayers, c.HashLast)
 }
 

@@ -23,7 +23,7 @@ func weightType(q document.Object, method string) string {
 	}
 	bits := q.Lenient().Field("bits").Integer(1, 64) // GPTQ, AWQ
 	kind := "int"
-	if groups := q.Field("config_groups"); groups.Kind() == "object" && bits == 0 { // compressed-tensors, Quark
+	if groups := q.Field("config_groups"); groups.Kind() == document.ObjectKind && bits == 0 { // compressed-tensors, Quark
 		bits, kind = groupBits(groups.Object().Lenient())
 	}
 	if q.Lenient().Field("load_in_4bit").Flag() {

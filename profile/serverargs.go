@@ -99,7 +99,7 @@ func (a *ServerArgs) modes(f *fields) {
 		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"},
 		{&compile, "enable_torch_compile"},
 	} {
-		if v := f.of("bool", x.name); v.Given() {
+		if v := f.of(document.BoolKind, x.name); v.Given() {
 			on := v.Flag()
 			*x.dst = &on
 		}
@@ -128,7 +128,7 @@ func (a *ServerArgs) modes(f *fields) {
 func orSection(f *fields, name string, told *bool) *bool {
 	for _, o := range f.objects {
 		if raw, ok := o.Fields[name]; ok && told == nil {
-			on := document.KindOf(raw) == "object"
+			on := document.KindOf(raw) == document.ObjectKind
 			return &on
 		}
 	}
@@ -140,7 +140,7 @@ func orSection(f *fields, name string, told *bool) *bool {
 func (a *ServerArgs) compilation(f *fields) {
 	for _, o := range f.objects {
 		given := o.Field("compilation_config")
-		if given.Kind() != "object" {
+		if given.Kind() != document.ObjectKind {
 			continue
 		}
 		c := given.Object()

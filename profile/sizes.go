@@ -1,6 +1,10 @@
 package profile
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/profile/internal/document"
+)
 
 // Quantization is how a checkpoint stores its weights.
 type Quantization struct {
@@ -39,7 +43,7 @@ func (c *Config) details(f *fields) {
 		{&c.ExpertDType, []string{"expert_dtype"}},
 		{&c.Activation, []string{"hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function"}},
 	} {
-		*x.dst = f.of("string", x.names...).Text()
+		*x.dst = f.of(document.StringKind, x.names...).Text()
 	}
 	c.DType, c.ExpertDType = shortDType(c.DType), shortDType(c.ExpertDType)
 	for _, x := range []struct {
@@ -64,7 +68,7 @@ func (c *Config) details(f *fields) {
 }
 
 // truth reads a flag under one of its names. Some models give a list or a string where others have a flag.
-func (f *fields) truth(names ...string) bool { return f.of("bool", names...).Flag() }
+func (f *fields) truth(names ...string) bool { return f.of(document.BoolKind, names...).Flag() }
 
 // shortDType is a type's name without its decoration: torch.bfloat16 → bf16.
 func shortDType(s string) string {
@@ -96,9 +100,9 @@ func (c *Config) recurrent(f *fields) {
 		{&r.ValueDim, []string{"linear_value_head_dim", "mamba_head_dim", "mamba_d_head"}},
 		{&r.Conv, []string{"linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"}},
 	} {
-		*x.dst = f.of("number", x.names...).Integer(0, maxSize) // "auto" in Bamba
+		*x.dst = f.of(document.NumberKind, x.names...).Integer(0, maxSize) // "auto" in Bamba
 	}
-	if given := f.of("object", "linear_attn_config"); given.Given() {
+	if given := f.of(document.ObjectKind, "linear_attn_config"); given.Given() {
 		lin := given.Object()
 		for _, x := range []struct {
 			dst  []*int
@@ -132,7 +136,7 @@ func (c *Config) selective(f *fields, r *Recurrent) {
 		return
 	}
 	r.StepRank = (c.HiddenSize + autoRank - 1) / autoRank
-	if rank.Kind() == "number" {
+	if rank.Kind() == document.NumberKind {
 		r.StepRank = rank.Integer(1, maxSize)
 	}
 	expand := 2
@@ -147,7 +151,7 @@ const autoRank, maxExpand = 16, 64
 // quantization reads quantization_config. Its form is each method's own, so a
 // field of an unexpected type is no error: the type stays unknown.
 func (c *Config) quantization(f *fields) {
-	given := f.of("object", "quantization_config", "compression_config")
+	given := f.of(document.ObjectKind, "quantization_config", "compression_config")
 	if !given.Given() {
 		return
 	}

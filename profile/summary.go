@@ -102,7 +102,7 @@ func (c *Config) Summary() ArchSummary {
 		s.Kinds = count(s.Kinds, l.String())
 	}
 	for _, t := range c.LayerTypes(c.NumLayers) {
-		s.Types = count(s.Types, t)
+		s.Types = count(s.Types, string(t))
 	}
 	if c.NumExperts > 0 {
 		s.MoE = &MoESummary{

@@ -448,7 +448,7 @@ func FromLayers(d *layer.Device, pass int) *Heat {
 	types := make([]string, len(layers))
 	for i, l := range layers {
 		h.Columns = append(h.Columns, strconv.Itoa(p.LayerNumber(l.Index)))
-		types[i] = l.Type
+		types[i] = string(l.Type)
 		for _, n := range l.Kernels {
 			k := d.Kernel(int(n))
 			op, _, _ := k.Operator()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // clusters groups layers by type, in order of first appearance, and returns which group each one is in. Every type
@@ -66,7 +67,7 @@ func nameVariants(a *layer.Device, layers []LayerRow) {
 	var shapes []string
 	for i := range layers {
 		switch l := &layers[i]; {
-		case l.Type != "LAYER":
+		case l.Type != profile.PlainLayer:
 		case kinds != nil && l.Index >= 0 && l.Index < len(kinds):
 			l.Variant = kinds[l.Index]
 		case kinds == nil && !l.Partial:

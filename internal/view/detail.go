@@ -51,13 +51,13 @@ type DetailMetadata struct {
 	NumKernels int     `json:"num_kernels"`
 
 	// StartNS is the layer's start since the trace's first event, in nanoseconds.
-	StartNS    int64       `json:"start_ns"`
-	Type       string      `json:"type,omitempty"`
-	Hash       bool        `json:"hash,omitempty"`
-	Partial    bool        `json:"partial,omitempty"`
-	Stage      layer.Stage `json:"stage,omitempty"`
-	Boundaries string      `json:"boundaries"`
-	Profile    string      `json:"profile"`
+	StartNS    int64             `json:"start_ns"`
+	Type       profile.LayerType `json:"type,omitempty"`
+	Hash       bool              `json:"hash,omitempty"`
+	Partial    bool              `json:"partial,omitempty"`
+	Stage      layer.Stage       `json:"stage,omitempty"`
+	Boundaries string            `json:"boundaries"`
+	Profile    string            `json:"profile"`
 	// Evidence is the basis of the layer's boundaries, Confidence their confidence, 0…1.
 	Evidence   string  `json:"evidence,omitempty"`
 	Confidence float64 `json:"confidence"`

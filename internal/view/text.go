@@ -224,7 +224,7 @@ func (t *Timeline) layerTable(p *printer) {
 	for i := range t.Layers {
 		l := &t.Layers[i]
 		typ := variantName(l.Type, l.Variant)
-		if l.Hash && l.Type != "HASH" {
+		if l.Hash && l.Type != profile.HashLayer {
 			typ += " +hash"
 		}
 		if l.Partial {
@@ -270,11 +270,11 @@ func (t *Timeline) clusterTable(p *printer) {
 }
 
 // variantName is the name in text of a type of layers with several kinds.
-func variantName(typ, variant string) string {
+func variantName(typ profile.LayerType, variant string) string {
 	if variant == "" {
-		return typ
+		return string(typ)
 	}
-	return typ + "/" + variant
+	return string(typ) + "/" + variant
 }
 
 // kernelCategories adds up all GPU activities by category, the most expensive first.

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -92,12 +93,12 @@ type PassRow struct {
 
 // LayerRow is one row of the per-layer table.
 type LayerRow struct {
-	Index         int     `json:"index"`          // negative where layers count from the end
-	CompressRatio int     `json:"compress_ratio"` // −1 when unknown
-	Type          string  `json:"type"`           // type of the layer
-	Hash          bool    `json:"hash"`           // its experts are chosen by a hash of the token
-	WallMS        float64 `json:"wall_ms"`        // time from start to end
-	SumMS         float64 `json:"sum_ms"`         // sum of kernel times
+	Index         int               `json:"index"`          // negative where layers count from the end
+	CompressRatio int               `json:"compress_ratio"` // −1 when unknown
+	Type          profile.LayerType `json:"type"`           // type of the layer
+	Hash          bool              `json:"hash"`           // its experts are chosen by a hash of the token
+	WallMS        float64           `json:"wall_ms"`        // time from start to end
+	SumMS         float64           `json:"sum_ms"`         // sum of kernel times
 	// Categories is milliseconds per category key.
 	Categories Shares `json:"categories"`
 	ARCount    int    `json:"ar_count"`
@@ -113,11 +114,11 @@ type LayerRow struct {
 
 // ClusterRow is the mean of the layers of one type.
 type ClusterRow struct {
-	Type      string  `json:"type"`              // type of the layers
-	Variant   string  `json:"variant,omitempty"` // separates kinds of layers of one type
-	Count     int     `json:"count"`             // layers of the type
-	AvgWallMS float64 `json:"avg_wall_ms"`       // mean time from a layer's start to its end
-	AvgSumMS  float64 `json:"avg_sum_ms"`        // mean sum of kernel times of a layer
+	Type      profile.LayerType `json:"type"`              // type of the layers
+	Variant   string            `json:"variant,omitempty"` // separates kinds of layers of one type
+	Count     int               `json:"count"`             // layers of the type
+	AvgWallMS float64           `json:"avg_wall_ms"`       // mean time from a layer's start to its end
+	AvgSumMS  float64           `json:"avg_sum_ms"`        // mean sum of kernel times of a layer
 	// Share is percent of the layers' kernel time per category key.
 	Share Shares `json:"share"`
 }

@@ -218,7 +218,7 @@ func TestVariantsAreNamed(t *testing.T) {
 		}
 		var got []string
 		for _, row := range tl.Clusters {
-			name := row.Type
+			name := string(row.Type)
 			if row.Variant != "" {
 				name += "/" + row.Variant
 			}
@@ -284,7 +284,7 @@ func TestHadamardIsInRatioFourLayers(t *testing.T) {
 			t.Errorf("layer %d with ratio %d: Hadamard kernels %v", l.Index, l.CompressRatio, has)
 		}
 	}
-	if tl.Layers[0].Type != string("FIRST") || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
+	if tl.Layers[0].Type != profile.FirstLayer || !tl.Layers[0].Hash || !tl.Layers[2].Hash || tl.Layers[3].Hash {
 		t.Errorf("types %q, hash %v %v %v", tl.Layers[0].Type, tl.Layers[0].Hash, tl.Layers[2].Hash, tl.Layers[3].Hash)
 	}
 }

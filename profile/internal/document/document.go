@@ -190,10 +190,10 @@ type Value struct {
 func (o Object) Field(name string) Value { return Value{o, name, o.Fields[name]} }
 
 // Given reports whether the field is present and not null.
-func (v Value) Given() bool { return v.Kind() != "null" }
+func (v Value) Given() bool { return v.Kind() != NullKind }
 
-// Kind names the JSON type of the value, "null" if it is not given.
-func (v Value) Kind() string { return KindOf(v.raw) }
+// Kind is the JSON type of the value, NullKind if it is not given.
+func (v Value) Kind() Kind { return KindOf(v.raw) }
 
 // Fail notes what is wrong with the value.
 func (v Value) Fail(format string, args ...any) { v.in.Fail(v.at, format, args...) }
@@ -204,16 +204,16 @@ func (v Value) FailAt(i int, format string, args ...any) {
 }
 
 // is reports whether the value is given, which must be of a kind; want is how messages call that.
-func (v Value) is(kind, want string) bool {
-	if k := v.Kind(); k != kind && k != "null" {
-		v.Fail("want %s, got %s: %s", want, Article(k), Excerpt(v.raw))
+func (v Value) is(kind Kind, want string) bool {
+	if k := v.Kind(); k != kind && k != NullKind {
+		v.Fail("want %s, got %s: %s", want, k.WithArticle(), Excerpt(v.raw))
 		return false
 	}
 	return v.Given()
 }
 
 // into decodes the value, which must be of a kind.
-func into[T any](v Value, kind, want string) (out T) {
+func into[T any](v Value, kind Kind, want string) (out T) {
 	if v.is(kind, want) {
 		if err := json.Unmarshal(v.raw, &out); err != nil {
 			v.Fail("%v", err)
@@ -223,10 +223,10 @@ func into[T any](v Value, kind, want string) (out T) {
 }
 
 // Text reads a string.
-func (v Value) Text() string { return into[string](v, "string", "a string") }
+func (v Value) Text() string { return into[string](v, StringKind, "a string") }
 
 // Flag reads a bool.
-func (v Value) Flag() bool { return into[bool](v, "bool", "true or false") }
+func (v Value) Flag() bool { return into[bool](v, BoolKind, "true or false") }
 
 // Integer reads an integer in [lo, hi].
 func (v Value) Integer(lo, hi int64) int {
@@ -242,7 +242,7 @@ func (v Value) Integer(lo, hi int64) int {
 
 // List reads a list; its members may be null.
 func (v Value) List() []Value {
-	items := into[[]json.RawMessage](v, "list", "a list")
+	items := into[[]json.RawMessage](v, ListKind, "a list")
 	list := make([]Value, len(items))
 	for i, raw := range items {
 		list[i] = Value{v.in, fmt.Sprintf("%s[%d]", v.at, i), raw}
@@ -290,37 +290,50 @@ func (v Value) Strings() []string {
 func (v Value) Object() Object {
 	o := v.in
 	o.prefix += v.at + "."
-	o.Fields = into[map[string]json.RawMessage](v, "object", "an object")
+	o.Fields = into[map[string]json.RawMessage](v, ObjectKind, "an object")
 	return o
 }
 
-// KindOf names the JSON type of a raw value.
-func KindOf(raw []byte) string {
+// Kind is a JSON type, by the name that messages give it.
+type Kind string
+
+// The kinds.
+const (
+	NullKind   Kind = "null"
+	ObjectKind Kind = "object"
+	ListKind   Kind = "list"
+	StringKind Kind = "string"
+	BoolKind   Kind = "bool"
+	NumberKind Kind = "number"
+)
+
+// KindOf is the JSON type of a raw value.
+func KindOf(raw []byte) Kind {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
-		return "null"
+		return NullKind
 	}
 	switch raw[0] {
 	case '{':
-		return "object"
+		return ObjectKind
 	case '[':
-		return "list"
+		return ListKind
 	case '"':
-		return "string"
+		return StringKind
 	case 't', 'f':
-		return "bool"
+		return BoolKind
 	case 'n':
-		return "null"
+		return NullKind
 	}
-	return "number"
+	return NumberKind
 }
 
-// Article puts a or an before the name of a JSON type.
-func Article(kind string) string {
-	if kind == "object" {
+// WithArticle is the kind with "a" or "an" before it.
+func (k Kind) WithArticle() string {
+	if k == ObjectKind {
 		return "an object"
 	}
-	return "a " + kind
+	return "a " + string(k)
 }
 
 // Excerpt is a raw value fit for an error message.
@@ -335,8 +348,8 @@ func Excerpt(raw []byte) string {
 // Whole reads a raw number as an integer in [lo, hi]. Integral floats (43.0)
 // pass: Python writes them.
 func Whole(raw []byte, lo, hi int64) (int, error) {
-	if k := KindOf(raw); k != "number" {
-		return 0, fmt.Errorf("want a whole number, got %s: %s", Article(k), Excerpt(raw))
+	if k := KindOf(raw); k != NumberKind {
+		return 0, fmt.Errorf("want a whole number, got %s: %s", k.WithArticle(), Excerpt(raw))
 	}
 	s := string(bytes.TrimSpace(raw))
 	n, err := strconv.ParseInt(s, 10, 64)

@@ -101,7 +101,7 @@ func TestFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for field, want := range map[string]string{"t": "bool", "n": "null", "s": "string", "i": "number", "l": "list",
+	for field, want := range map[string]document.Kind{"t": "bool", "n": "null", "s": "string", "i": "number", "l": "list",
 		"o": "object", "missing": "null"} {
 		if got := document.KindOf(o.Fields[field]); got != want {
 			t.Errorf("%s is a %s, want %s", field, got, want)
@@ -155,7 +155,7 @@ func TestExcerpts(t *testing.T) {
 			t.Errorf("%d letters: %s", n, string(got))
 		}
 	}
-	if document.Article("object") != "an object" || document.Article("list") != "a list" {
+	if document.ObjectKind.WithArticle() != "an object" || document.ListKind.WithArticle() != "a list" {
 		t.Error("articles")
 	}
 }

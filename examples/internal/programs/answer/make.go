@@ -306,7 +306,7 @@ func (m *maker) layers() error {
 		}
 		slices.SortStableFunc(rows, func(a, b view.LayerRow) int { return cmp.Compare(a.WallMS, b.WallMS) })
 		l := rows[(len(rows)-1)/2]
-		rep := Representative{Type: strings.TrimSpace(c.Type + " " + c.Variant), Count: c.Count, Pass: d.Steady.Pass,
+		rep := Representative{Type: strings.TrimSpace(string(c.Type) + " " + c.Variant), Count: c.Count, Pass: d.Steady.Pass,
 			Layer: l.Index, Wall: milliseconds(l.WallMS),
 			Command: fmt.Sprintf("strata breakdown %s--fwd-pass %d --layer %d", m.file(), d.Steady.Pass, l.Index)}
 		for _, s := range c.Share {
