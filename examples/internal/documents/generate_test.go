@@ -179,7 +179,7 @@ func nullable(n *node) *node {
 	return n
 }
 
-// words is the schema of a closed set of words.
+// words is the schema of a set of words, which a type is unless its comment says that the set is open.
 func (g *generator) words(t reflect.Type) *node {
 	name := defName(t)
 	if g.defs[name] != nil {
@@ -193,7 +193,7 @@ func (g *generator) words(t reflect.Type) *node {
 				n.Enum = append(n.Enum, w)
 			}
 		}
-		if len(n.Enum) < 3 { // a name, no set
+		if len(n.Enum) < 3 || strings.Contains(n.Description, "set is open") { // a name, no closed set
 			n.Enum = nil
 		}
 	} else {
