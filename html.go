@@ -642,7 +642,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	fuse := page.Table{Caption: name + "fused paths",
 		Columns: []page.Column{page.Text("Pattern"), page.Text("State"), page.Prose("What to do"),
 			page.Text("Confidence"), page.Number("Time"), page.Number("% of GPU time"), page.Number("Times"),
-			page.Number("Gain"), page.Number("% of step"), page.Code("Evidence"), page.Code("Candidate paths")}}
+			page.Number("GPU gain"), page.Number("% of step"), page.Code("Evidence"), page.Code("Candidate paths")}}
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {

@@ -29,7 +29,7 @@ type Twin struct {
 	Confidence float64
 	// How says what the match rests on: "launch" (the kernel's own eager launch), "name" (the same name in the same
 	// place of the same layer), "variant" (a tile variant of it), "role" (a kernel of the same meaning), "position"
-	// (its neighbours match), "" without a twin. More may be added.
+	// (its neighbours match), [HowReplay] or "" without a twin. More may be added.
 	How string
 }
 
@@ -42,6 +42,8 @@ const (
 	howRole    = "role"    // 0.75: a kernel of the same meaning in the same place
 	// 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
 	howPosition = "position"
+	// HowReplay: no twin; the kernel that matches is replayed from a graph, too, and has no launch.
+	HowReplay = "replay"
 )
 
 var howConfidence = map[string]float64{howName: 0.98, howVariant: 0.9, howRole: 0.75, howPosition: 0.5}
@@ -104,9 +106,10 @@ func (a *Device) Align(ctx context.Context) error {
 		t.of, t.table, t.refused = make([]int32, a.NumKernels()), make([]Twin, 1), reason
 		return nil
 	}
+	t.table = append(table, Twin{How: HowReplay})
 	for i, k := range of {
-		if !table[k].Launch.Valid() {
-			of[i] = 0 // a replay too: it speaks for the likeness of the traces, and tells no source
+		if k != 0 && !table[k].Launch.Valid() {
+			of[i] = int32(len(table)) // it speaks for the likeness of the traces, and gives no source
 		}
 	}
 	return nil

@@ -241,7 +241,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
 	out.ReplaySources = s.replaySources()
-	out.UnresolvedPct, out.UnresolvedFix = s.unresolved()
+	out.UnresolvedPct, out.UnresolvedFix = a.unresolved(s)
 	out.Exposure = s.exposure
 	wall, idle := s.wall()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(wall-idle), micros(wall), percent(idle, wall)

@@ -3,6 +3,7 @@ package triage
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
@@ -60,25 +61,30 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 	server := a.report.Framework
 	switch {
 	case c.Attention && serverKey(server) == "":
-		return StateAvailable, "use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA +
+		return StateAvailable, "Use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA +
 			" elsewhere"
 	case c.Attention:
-		return StateUnknown, "this layer runs without the attention backend of " + server +
+		return StateUnknown, "This layer runs without the attention backend of " + server +
 			": check its --attention-backend, or the fallback of the model"
 	case c.Experts:
-		return StateAvailable, "use one kernel for the experts: FlashInfer's cutlass_fused_moe on CUDA, " + pathExperts +
+		return StateAvailable, "Use one kernel for the experts: FlashInfer's cutlass_fused_moe on CUDA, " + pathExperts +
 			" on ROCm"
 	case serverKey(server) != "":
-		return StateNone, "no fused path of " + server + " is known for these kernels"
+		return StateNone, "No fused path of " + server + " is known for these kernels"
 	case c.Compiled():
 		return StateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart (TORCH_LOGS=graph_breaks lists breaks)"
 	case c.Chain != nil:
 		return StateAvailable, c.Chain.Do
 	}
-	return StateAvailable, "use " + pathCompile
+	return StateAvailable, "Use " + pathCompile
 }
 
-// text says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms); step −0: host bound".
+// Step is by how much one step is shorter, the middle of the interval.
+func (g *Gain) Step() time.Duration {
+	return time.Duration((g.StepLowNS + g.StepHighNS) / 2 / int64(max(1, g.Steps)))
+}
+
+// text says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: host bound".
 func (g *Gain) text() string {
 	if g.HighNS == 0 {
 		return ""
@@ -88,14 +94,24 @@ func (g *Gain) text() string {
 	if around := between(g.LowNS, g.HighNS, "", "–"); around != nanos(g.NS) {
 		fmt.Fprintf(&b, " (%s)", around)
 	}
-	step := between(g.StepLowNS, g.StepHighNS, "−", " to ")
+	n := int64(max(1, g.Steps))
 	switch {
-	case g.StepHighNS == 0:
-		b.WriteString("; step −0: host bound")
-	case g.HostBoundPct > 0:
-		fmt.Fprintf(&b, "; step %s: %s of the occurrences are host bound", step, pct(g.HostBoundPct))
+	case g.Window && n > 1:
+		fmt.Fprintf(&b, " on %d GPUs; window", n)
+	case g.Window:
+		b.WriteString("; window")
+	case n > 1:
+		fmt.Fprintf(&b, " in %d steps; each step", n)
 	default:
-		fmt.Fprintf(&b, "; step %s", step)
+		b.WriteString("; step")
+	}
+	switch step := between(g.StepLowNS/n, g.StepHighNS/n, "−", " to "); {
+	case g.StepHighNS == 0:
+		b.WriteString(" −0: host bound")
+	case g.HostBoundPct > 0:
+		fmt.Fprintf(&b, " %s: %s of the occurrences are host bound", step, pct(g.HostBoundPct))
+	default:
+		fmt.Fprintf(&b, " %s", step)
 	}
 	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
 		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))

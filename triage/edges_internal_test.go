@@ -241,7 +241,7 @@ func TestHeadingsOfAReport(t *testing.T) {
 	want := []string{"# Triage View"}
 	for _, part := range []string{"Kernel Table", "Operators", "Exposure", "Overlap Opportunity Table",
 		"Fuse Opportunity Table"} {
-		want = append(want, "## "+part, "##### decode")
+		want = append(want, "## "+part, "### decode")
 	}
 	if want = append(want, "## Summary"); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -496,7 +496,7 @@ func TestHowLinesAreGot(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		b.Add(c.e)
 		s := &stageWork{parts: []*activity.Trace{{Trace: built.Trace(b)}}}
-		if _, got := s.unresolved(); strings.Contains(got, record) != c.want {
+		if _, got := (&analysis{report: &Report{}}).unresolved(s); strings.Contains(got, record) != c.want {
 			t.Errorf("%s %q: %s", c.e.Name, c.e.CallStack, got)
 		}
 	}

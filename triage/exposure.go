@@ -9,7 +9,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -54,34 +53,24 @@ type ExposureRow struct {
 // exposures are the ledgers of all stages, nil of those that have no activity.
 func (a *analysis) exposures() []*exposureSums {
 	out := make([]*exposureSums, activity.NumStages)
-	var recorded [][]fleet.Rank
 	for _, w := range a.formal {
 		for stage := range out {
 			if w.Has[stage] && out[stage] == nil {
 				out[stage] = newExposureSums(a.pool)
 			}
 		}
-		if len(a.formal) > 1 {
-			recorded = append(recorded, fleet.Recorded(w.Analysis))
-		}
 	}
 	if a.Process != "" {
 		return out // of a part of the activities nothing can be said
 	}
+	waiting := roofline.Waiting(a.in.Formal, a.in.Ranks)
 	for i, w := range a.formal {
-		others := slices.Clone(a.in.Ranks)
-		for j, ranks := range recorded {
-			if j != i {
-				others = append(others, ranks...)
-			}
-		}
 		for k := range w.Analysis.Devices {
 			on := newOnDevice(w, &w.Analysis.Devices[k])
-			var by roofline.WaitingBy
-			on.waits, by = roofline.Waiting(w.Analysis, on.Device, others)
+			on.waits = waiting[i][k].For
 			for stage, x := range out {
 				if w.Has[stage] {
-					x.by = cmp.Or(x.by, by)
+					x.by = cmp.Or(x.by, waiting[i][k].By)
 					x.addDevice(on, func(pass int) bool { return int(w.Stages.Pass[on.ID][pass]) == stage })
 				}
 			}

@@ -242,8 +242,9 @@ func TestPathsOfPlatforms(t *testing.T) {
 		}
 	}
 	for p, want := range map[[2]string]string{
-		{"--x", "on"}: "Enable with --x (on by default).", {"--x", ""}: "Enable with --x.",
-		{"", "on"}: "On by default: update the server, or check its limits.", {"", ""}: "No switch is known.",
+		{"--x", "on"}: "On by default, but not in use here: update the server, or check --x.",
+		{"--x", ""}:   "Enable with --x.",
+		{"", "on"}:    "On by default, but not in use here: update the server, or check its conditions.", {"", ""}: "No switch is known.",
 		{"", "off"}: "No switch is known.",
 	} {
 		if got := howTo(&fusion.Pattern{Switch: p[0], Default: fusion.Default(p[1])}); got != want {
@@ -304,17 +305,17 @@ func TestStatesOfPaths(t *testing.T) {
 	}{
 		{"vLLM", fusion.Pattern{Origin: fusion.Inflight}, 0, StateOpen, "", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"rocm"}}}, 0, StateElsewhere,
-			"none here: rocm only", false},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "pass --model",
+			"Not available here: ROCm only", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "Pass --model",
 			false},
-		{"", fusion.Pattern{}, 0, StateUnknown, "no server was recognised", false},
+		{"", fusion.Pattern{}, 0, StateUnknown, "No server was recognised", false},
 		{"", fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, StateUnknown, "vLLM and SGLang have it", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}}, 9, StateTooLarge,
 			"8 tokens a step at most, here 9", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable,
 			"On by default", true},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable,
-			"Unknown from the trace: 8 tokens a step at most", false},
+			"The trace does not show whether this holds: 8 tokens a step at most", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks",
 			false},
 		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "It was slower", false},

@@ -26,10 +26,7 @@ const nameWidth = 80
 // findings are those of one stage: exposed communication, fused paths that are not used, the largest operators.
 func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	wall, _ := s.wall()
-	n, basis := r.Exposure.Steps, finding.OfStep
-	if r.Exposure.Whole || n == 0 {
-		n, basis = max(1, r.Devices), finding.OfWindow // the mean of the GPUs
-	}
+	n, basis := s.steady()
 	size := func(m finding.Measure, ns int64) finding.Size {
 		return finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall))
 	}
@@ -104,6 +101,14 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		add(f)
 	}
 	return out
+}
+
+// steady is what times of a stage are shown for: one of so many steps, or the mean window of so many GPUs.
+func (s *stageWork) steady() (n int, basis finding.Basis) {
+	if s.exposure.Whole || s.exposure.Steps == 0 {
+		return max(1, s.devices()), finding.OfWindow
+	}
+	return s.exposure.Steps, finding.OfStep
 }
 
 // waitingWays describes each way to separate waiting from transfer, and its confidence.

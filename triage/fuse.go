@@ -199,7 +199,9 @@ func (a *analysis) fuseRows(s *stageWork) []FuseRow {
 			out = append(out, a.candidateRow(s, c))
 		}
 	}
-	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
+	slices.SortStableFunc(out, func(x, y FuseRow) int {
+		return cmp.Or(cmp.Compare(y.GainPct, x.GainPct), cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS))
+	})
 	if a.training {
 		return out
 	}

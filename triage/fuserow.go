@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
@@ -58,6 +59,7 @@ func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) 
 // waits for the host later in it; launches that fall away may make the host faster then.
 func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
 	wall, _ := s.wall()
+	n, basis := s.steady()
 	bound := 0
 	for i := range at {
 		if at[i].HostBound() {
@@ -65,7 +67,7 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 		}
 	}
 	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved),
-		BytesNeeded: int64(price.Needed), Launches: price.Launches}
+		BytesNeeded: int64(price.Needed), Launches: price.Launches, Steps: n, Window: basis == finding.OfWindow}
 	if n := len(at); n > 0 {
 		free := float64(n-bound) / float64(n)
 		out.Gain.StepLowNS, out.Gain.StepHighNS = int64(free*float64(price.Low)),

@@ -528,7 +528,7 @@ func labCases(rng *rand.Rand) (out []labCase) {
 func TestLabelledSet(t *testing.T) {
 	seeds := []uint64{1}
 	if testdata.Long() {
-		seeds = []uint64{1, 2611, 2612}
+		seeds = []uint64{1, 2611, 2612, 481516}
 	}
 	for _, seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 6))

@@ -178,6 +178,44 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 	}
 }
 
+// TestPiecewiseMappingSaysItsShare: a run with piecewise graphs launches attention and its cache write only. All kernels
+// of a full graph are found in it, and the report says that those launched there are 8.3% of the time, and that the
+// others are replayed there, too: no more lines are in that trace.
+func TestPiecewiseMappingSaysItsShare(t *testing.T) {
+	const mapping = "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"
+	testdata.SharedGlob(t, mapping) // a distilled copy has other times
+	r := analyze(t, "traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz", mapping, triage.Options{MinSharePct: -1})
+	s := &r.Stages[0]
+	shares := map[string]float64{}
+	for _, l := range s.ReplaySources {
+		shares[l.From] = l.SharePct
+	}
+	lines := 0.0
+	for _, k := range s.ByOperator() {
+		if op := k.Operator(); k.Replayed > 0 && len(k.ModelLines) > 0 {
+			if op != "attention" && op != "kv_write" {
+				t.Errorf("%s of %s has a line, and is launched nowhere", k.Label, op)
+			}
+			lines += k.SharePct
+		}
+	}
+	if shares["alignment"] < 8 || shares["alignment"] > 8.5 || shares["alignment"]+shares["replay"] < 99.99 ||
+		lines < 8 || lines > shares["alignment"] {
+		t.Errorf("replayed kernels have lines by %v, model lines for %v%%; want 8.3%%, and all others replayed", shares,
+			lines)
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"91.7% not known, as the kernel that matches is replayed from a graph, too, 8.3% from the same place",
+		"replayed from graphs in the mapping trace, too; pass the trace of a run without graphs (--enforce-eager)"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+}
+
 // TestKernelTableAtEveryWidth: the kernel table fits screens of 80, 120 and 200 columns, with one source line.
 func TestKernelTableAtEveryWidth(t *testing.T) {
 	for _, rel := range realReports {

@@ -150,7 +150,7 @@ func outsideLayers(x *Exposure) int64 {
 }
 
 // unresolved is the share of the stage's time without a source line, in percent, and what would give it one.
-func (s *stageWork) unresolved() (pct float64, fix string) {
+func (a *analysis) unresolved(s *stageWork) (pct float64, fix string) {
 	var none, replayed int64
 	for i := range s.rows {
 		for _, st := range s.rows[i].sites {
@@ -169,11 +169,23 @@ func (s *stageWork) unresolved() (pct float64, fix string) {
 	}):
 		return pct, "the trace holds no Python frames; record with " + s.parts[0].Trace.Meta().Source.Record(trace.WantStacks) +
 			", or pass a trace that has them with --mapping-input"
-	case 2*replayed > none:
-		return pct, "pass a trace with CUDA graphs off with --mapping-input"
+	case 2*replayed <= none:
+		return pct, "launches or stacks are missing in the trace"
 	}
-	return pct, "launches or stacks are missing in the trace"
+	off := "the trace of a run without graphs"
+	if flag := graphsOff[serverKey(a.report.Framework)]; flag != "" {
+		off += " (" + flag + ")"
+	}
+	if 2*s.replays[activity.FromReplay] > replayed {
+		return pct, "most of these kernels are replayed from graphs in the mapping trace, too; pass " + off +
+			" with --mapping-input"
+	}
+	return pct, "the kernels are replayed from graphs; pass " + off + " with --mapping-input"
 }
+
+// graphsOff is how servers are told to launch kernels one by one.
+var graphsOff = map[string]string{"sglang": "--disable-cuda-graph", "vllm": "--enforce-eager",
+	"tokenspeed": "--enforce-eager"}
 
 // Launch is one activity of a stage as the tables count it.
 type Launch struct {

@@ -159,7 +159,7 @@ func (m *page) section(r *Report, stages []StageReport, title string, write func
 	for i := range stages {
 		s := &stages[i]
 		if len(stages) > 1 || s.PassStage != layer.StageUnknown {
-			m.heading(5, stageTitle(s.PassStage))
+			m.heading(3, stageTitle(s.PassStage))
 		}
 		write(r, s)
 	}
@@ -209,7 +209,11 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		m.para("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
 	}
 	if hidden := s.HiddenRows + len(all) - len(rows); hidden > 0 {
-		m.para("%s below %s of GPU time or beyond the limit.", table.Counted(hidden, "more row", "more rows"), pct(r.MinSharePct))
+		beyond := ""
+		if s.HiddenRows > 0 {
+			beyond = " or beyond the limit"
+		}
+		m.para("%s below %s of GPU time%s.", table.Counted(hidden, "more row", "more rows"), pct(r.MinSharePct), beyond)
 	}
 	if list := s.ReplaySources; len(list) > 1 || len(list) == 1 && list[0].From != "" { // else all of it is not known
 		m.para("%s", s.replaySources())
@@ -226,6 +230,7 @@ const prefillMark = "*"
 var ways = map[string]string{
 	activity.OriginNames[activity.FromAlignment]: "from the same place of a layer (alignment)",
 	activity.OriginNames[activity.FromMapping]:   "from launches of the same kernel name (mapping)",
+	activity.OriginNames[activity.FromReplay]:    "not known, as the kernel that matches is replayed from a graph, too",
 	"": "not known",
 }
 
@@ -517,7 +522,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	for _, e := range f.shown() {
 		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
 	}
-	if more := len(f.Evidence) - len(evidence); more > 0 {
+	if more := len(f.Evidence) - len(evidence); more > 0 && len(evidence) > 0 {
 		evidence = append(evidence, fmt.Sprintf("and %d more", more))
 	}
 	if f.Kind == Split {
@@ -556,6 +561,9 @@ const shownKernels = 12
 func (f *FuseRow) shown() []Share {
 	out := slices.DeleteFunc(slices.Clone(f.Evidence),
 		func(e Share) bool { return f.Kind == Split && f.State != "" && 2*e.Launches < f.Occurrences })
+	if len(out) == 0 { // no two occurrences need be of the same kernels
+		out = slices.Clone(f.Evidence)
+	}
 	longest := slices.SortedStableFunc(slices.Values(out),
 		func(x, y Share) int { return cmp.Compare(y.GPUTimeUS, x.GPUTimeUS) })
 	return slices.DeleteFunc(out, func(e Share) bool {

@@ -195,8 +195,8 @@ type Location struct {
 	// where none are recorded. Where only generated code is on the stack it is alone, with Location "".
 	Module   string  `json:"module,omitempty"`
 	SharePct float64 `json:"share_pct"`
-	// From says how the line was found: "op", "launch", "mapping" (name found in
-	// another part or trace), "alignment" (position in the layer), "".
+	// From says how the line was found: "op", "launch", "mapping" (name found in another part or trace), "alignment"
+	// (position in the layer); or why none was: "replay" (where the kernel matches, it is replayed from a graph, too), "".
 	From string `json:"from,omitempty"`
 }
 
@@ -276,7 +276,7 @@ type FuseRow struct {
 	ExampleKernels   []int      `json:"example_kernels"`   // indices in the trace's GPU lane, of one occurrence
 	CurrentLocations []string   `json:"current_locations"` // source lines of its kernels now
 	CandidatePaths   []string   `json:"candidate_paths"`   // sources of fused kernels for it
-	EstimatedGainUS  float64    `json:"estimated_gain_us"` // GPU time, likely; 0 for active rows
+	EstimatedGainUS  float64    `json:"estimated_gain_us"` // GPU time in all, likely; 0 for active rows
 	Gain             Gain       `json:"gain"`              // what one kernel in place of these saves
 	// State says what can be done about the row, Action how: the flag that turns a
 	// path on and since when it is there, or why it cannot be had.
@@ -300,8 +300,12 @@ type Gain struct {
 	HighNS int64 `json:"gpu_high_ns"` // GPU time, at most
 	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences after which the GPU
 	// waits for the host in the same pass: GPU time saved there saves no time.
-	StepLowNS    int64   `json:"step_low_ns"`
-	StepHighNS   int64   `json:"step_high_ns"`   // by how much the steps are shorter at most
+	StepLowNS  int64 `json:"step_low_ns"`
+	StepHighNS int64 `json:"step_high_ns"` // by how much the steps are shorter at most
+	// Steps is how many steps the times above are sums of, each device's for itself; without steps they are sums over
+	// the GPUs, each of whose windows counts as one, and Window says so.
+	Steps        int     `json:"steps"`
+	Window       bool    `json:"whole_window,omitempty"`
 	HostBoundPct float64 `json:"host_bound_pct"` // percent of the occurrences that are left out
 	BytesMoved   int64   `json:"bytes_moved"`    // read and written now; 0 where shapes are not recorded
 	BytesNeeded  int64   `json:"bytes_needed"`   // that must go in and out; 0 where shapes are not recorded

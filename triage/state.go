@@ -54,6 +54,9 @@ func (a *analysis) setting(at fusion.Setting, tokens int64) *fusion.Setting {
 	return &at
 }
 
+// notHere begins the actions of paths that other platforms or models have.
+const notHere = "Not available here: "
+
 // state returns what can be done about an unfused chain, and how. sure reports that no condition is left open.
 func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState, action string, sure bool) {
 	server := serverKey(a.report.Framework)
@@ -64,23 +67,23 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 	case p.Origin == fusion.Inflight:
 		return StateOpen, strings.Join(p.CandidatePaths, ", "), false
 	case outcome == fusion.Fails && of == fusion.OfPlatform:
-		return StateElsewhere, "none here: " + why, false
+		return StateElsewhere, notHere + why, false
 	case outcome == fusion.Fails && of == fusion.OfModel:
-		return StateModel, "none here: " + why, false
+		return StateModel, notHere + why, false
 	case outcome == fusion.Fails:
-		return StateTooLarge, "none at this size: " + why, false
+		return StateTooLarge, "Not available at this size: " + why, false
 	case len(p.Requires.Models) > 0 && at.Model == "":
-		return StateUnknown, "pass --model: only the code of some models has it. " + how, false
+		return StateUnknown, "Pass --model NAME: only some models use it. " + how, false
 	case server == "":
 		names := make([]string, len(p.Frameworks))
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return StateUnknown, "no server was recognised; " + table.Join(names, "and") + " " + table.Plural(len(names), "has", "have") +
-			" it: " + how, false
+		return StateUnknown, "No server was recognised; " + table.Join(names, "and") + " " +
+			table.Plural(len(names), "has", "have") + " it. " + how, false
 	}
 	if outcome == fusion.Unknown {
-		how += " Unknown from the trace: " + why + "."
+		how += " The trace does not show whether this holds: " + why + "."
 	}
 	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {
@@ -97,11 +100,11 @@ func howTo(p *fusion.Pattern) string {
 	how := "No switch is known."
 	switch {
 	case p.Switch != "" && p.Default == fusion.On:
-		how = "Enable with " + p.Switch + " (on by default)."
+		how = "On by default, but not in use here: update the server, or check " + p.Switch + "."
 	case p.Switch != "":
 		how = "Enable with " + p.Switch + "."
 	case p.Default == fusion.On:
-		how = "On by default: update the server, or check its limits."
+		how = "On by default, but not in use here: update the server, or check its conditions."
 	}
 	if p.Limits != "" {
 		how += " Requires " + p.Limits + "."

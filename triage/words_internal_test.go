@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
@@ -326,10 +327,25 @@ func TestUnresolved(t *testing.T) {
 	_, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 49},
 		activity.SiteTime{Site: activity.SiteUnresolved, Ns: 41},
 		activity.SiteTime{Site: activity.SiteFromPrefill, Ns: 10})
-	if pct, fix := (&stageWork{ns: 100, rows: []row{*r},
-		parts: []*activity.Trace{{Trace: built.Trace(trace.NewBuilder(trace.Options{}))}}}).unresolved(); pct != 51 ||
-		!strings.Contains(fix, "no Python frames") {
+	b := trace.NewBuilder(trace.Options{})
+	s := &stageWork{ns: 100, rows: []row{*r}, parts: []*activity.Trace{{Trace: built.Trace(b)}}}
+	a := &analysis{report: &Report{Framework: "vLLM"}}
+	if pct, fix := a.unresolved(s); pct != 51 || !strings.Contains(fix, "no Python frames") {
 		t.Errorf("%v%%: %s, want 51%%", pct, fix)
+	}
+	b.Add(trace.EventData{Kind: event.Frame, Name: "a.py(1): f", Duration: 100, Thread: 1})
+	s.parts[0].Trace = built.Trace(b)
+	for want, replayed := range map[string][2]int64{ // of a prefill's line, and of those replayed in the mapping too
+		"launches or stacks are missing": {25, 0},
+		"replayed from graphs; pass the trace of a run without graphs (--enforce-eager)": {26, 13},
+		"in the mapping trace, too; pass the trace of a run without graphs":              {26, 14},
+	} {
+		r.sites[2].Ns = replayed[0]
+		r.sites[1].Ns = 51 - replayed[0]
+		s.replays[activity.FromReplay] = replayed[1]
+		if pct, fix := a.unresolved(s); pct != 51 || !strings.Contains(fix, want) {
+			t.Errorf("%v%%: %s, want %s", pct, fix, want)
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 	}
 	if len(r.Platforms) > 0 {
 		add(OfPlatform, s.Platform != "", slices.Contains(r.Platforms, s.Platform), "%s only",
-			strings.Join(r.Platforms, " or "))
+			strings.NewReplacer("cuda", "CUDA", "rocm", "ROCm").Replace(strings.Join(r.Platforms, " or ")))
 	}
 	if len(r.Archs) > 0 && !(s.Platform != "" && len(r.Platforms) > 0 && !slices.Contains(r.Platforms, s.Platform)) {
 		add(OfPlatform, s.Arch != "", r.hasArch(s.Arch), "%s only", strings.Join(r.Archs, ", "))

@@ -56,9 +56,10 @@ func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
 	digests := fleet.Recorded(a)
 	at := slices.IndexFunc(digests, func(one fleet.Rank) bool { return one.Device == int(d.ID) })
 	digests[0], digests[at] = digests[at], digests[0]
-	for rank := digests[0].Rank; len(others) > 0; others = others[1:] {
-		if one := &others[0]; one.Fingerprint != digests[0].Fingerprint && (one.Rank != rank || rank < 0) {
-			digests = append(digests, *one)
+	me := identify(&digests[0])
+	for i := range others {
+		if identify(&others[i]) != me {
+			digests = append(digests, others[i])
 		}
 	}
 	var all []RankWait
@@ -84,12 +85,7 @@ func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
 
 // compare adds up how long each rank waits in the collectives of the first one, whose device d is.
 func (r *meetings) compare(d *layer.Device, digests []fleet.Rank, all []RankWait) {
-	kernels := make([][]int32, len(d.Passes))
-	for k := range d.Kernels() {
-		if p := k.Place().Pass; p != trace.None && k.Facts().Collective != classify.NotCollective {
-			kernels[p] = append(kernels[p], int32(k.Index()))
-		}
-	}
+	kernels := collectivesOf(d)
 	met := map[[2]int]bool{} // rank and pass
 	fleet.Meet(digests, func(m fleet.Meeting) {
 		mine := slices.Index(m.Ranks, 0)
@@ -106,6 +102,17 @@ func (r *meetings) compare(d *layer.Device, digests []fleet.Rank, all []RankWait
 			}
 		}
 	})
+}
+
+// collectivesOf are the kernels of each pass that exchange data, as [fleet.Rank.Record] counts them.
+func collectivesOf(d *layer.Device) [][]int32 {
+	kernels := make([][]int32, len(d.Passes))
+	for k := range d.Kernels() {
+		if p := k.Place().Pass; p != trace.None && k.Facts().Collective != classify.NotCollective {
+			kernels[p] = append(kernels[p], int32(k.Index()))
+		}
+	}
+	return kernels
 }
 
 // notes are the results of the ranks.

@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -78,10 +79,80 @@ func (r *meetings) estimate(d *layer.Device, alone bool) {
 	}
 }
 
-// Waiting is how long each collective of a device waits for ranks that arrive later, by number of the kernel, and
-// what says so: the other GPUs of its own trace and others that take part in the same collectives, else the fastest of
-// the same collectives of the pass. A collective that nothing is known of is not in it.
-func Waiting(a *layer.Analysis, d *layer.Device, others []fleet.Rank) (map[int32]time.Duration, WaitingBy) {
-	r := meet(a, d, others)
-	return r.waiting, r.by
+// Waits is how long each collective of a device waits for ranks that arrive later, by number of the kernel, and what
+// says so. A collective that nothing is known of is not in it.
+type Waits struct {
+	For map[int32]time.Duration
+	By  WaitingBy
+}
+
+// Waiting compares the collectives of all devices of several traces of a run, and of digests of others, at once; what
+// no other one takes part in is estimated by the fastest of the same collectives of its pass. It returns those of each
+// device of each trace.
+func Waiting(list []*layer.Analysis, others []fleet.Rank) [][]Waits {
+	out := make([][]Waits, len(list))
+	type seat struct {
+		trace, device int
+		kernels       [][]int32
+	}
+	var digests []fleet.Rank
+	var seats []seat // of the first digests
+	for i, a := range list {
+		out[i] = make([]Waits, len(a.Devices))
+		digests = append(digests, fleet.Recorded(a)...)
+		for j := range a.Devices {
+			seats = append(seats, seat{i, j, collectivesOf(&a.Devices[j])})
+			out[i][j].For = map[int32]time.Duration{}
+		}
+	}
+	own := map[identity]int{} // the traces of a rank; several are other windows of it, and do not exchange with each other
+	for i := range digests {
+		if id := identify(&digests[i]); i == 0 || seats[i].trace != seats[i-1].trace {
+			own[id]++
+		}
+	}
+	for i := range others {
+		if own[identify(&others[i])] == 0 {
+			digests = append(digests, others[i])
+		}
+	}
+	if len(digests) > 1 {
+		fleet.Meet(digests, func(m fleet.Meeting) {
+			least := slices.Min(m.Took)
+			for i, n := range m.Ranks {
+				if n >= len(seats) {
+					continue
+				}
+				id := identify(&digests[n])
+				if own[id] > 1 && slices.ContainsFunc(m.Ranks, func(k int) bool {
+					return k < len(seats) && seats[k].trace != seats[n].trace && identify(&digests[k]) == id
+				}) {
+					continue
+				}
+				w := &out[seats[n].trace][seats[n].device]
+				w.By = WaitingByRanks
+				w.For[seats[n].kernels[m.Steps[i]][m.Calls[i]]] = time.Duration(m.Took[i] - least)
+			}
+		})
+	}
+	for _, s := range seats {
+		w := &out[s.trace][s.device]
+		r := &meetings{waiting: w.For, shortest: map[int32]time.Duration{}}
+		r.estimate(&list[s.trace].Devices[s.device], w.By == "")
+		w.By = cmp.Or(w.By, r.by)
+	}
+	return out
+}
+
+// identity is what recordings of one rank have in common: its number, where that is not known their content.
+type identity struct {
+	rank    int
+	content string
+}
+
+func identify(r *fleet.Rank) identity {
+	if r.Rank >= 0 {
+		return identity{rank: r.Rank}
+	}
+	return identity{r.Rank, r.Fingerprint}
 }

@@ -18,10 +18,11 @@ const (
 	FromLaunch           // frames around the launch call
 	FromMapping          // the site of the same kernel elsewhere
 	FromAlignment        // the site of the kernel in the same place of the layer
+	FromReplay           // no site: that kernel is replayed from a graph, too
 )
 
 // OriginNames are the words for origins in documents.
-var OriginNames = [...]string{"", "op", "launch", "mapping", "alignment"}
+var OriginNames = [...]string{"", "op", "launch", "mapping", "alignment", "replay"}
 
 // Sites finds the source lines of one trace's activities.
 type Sites struct {

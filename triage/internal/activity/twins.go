@@ -67,6 +67,9 @@ func (a *attribution) attribute(w *Trace, act *Activity, names map[int32]source)
 	if found.site <= SiteFromPrefill {
 		from, found = FromMapping, names[act.Kernel]
 		if found.site <= SiteFromPrefill || found.prefill && act.Stage == StageDecode {
+			if act.Replay && w.Analysis.Of(w.Event(act).ID()).Twin().How == layer.HowReplay {
+				act.From = FromReplay
+			}
 			return
 		}
 	}

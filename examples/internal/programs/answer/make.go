@@ -370,7 +370,7 @@ func (m *maker) tables() {
 		}
 		for _, f := range s.Fuse {
 			fuse = append(fuse, FuseRow{s.PassStage, f.Pattern, f.State, microseconds(f.RelatedUS),
-				microseconds(f.EstimatedGainUS), f.Occurrences, f.Action})
+				time.Duration(f.Gain.StepHighNS), f.Occurrences, f.Action})
 		}
 		why = cmp.Or(why, s.OverlapNote)
 	}

@@ -37,7 +37,7 @@ func TestURL(t *testing.T) {
 	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2",
 		"--progress")...)
 	for _, want := range []string{"Mode: single-trace", "Framework: SGLang", "Model: Qwen/Qwen3-8B", "TP size: 1",
-		"##### extend/prefill", "##### decode", filepath.Join(dir, "decode", "17.2-TP-0.trace.json.gz")} {
+		"### extend/prefill", "### decode", filepath.Join(dir, "decode", "17.2-TP-0.trace.json.gz")} {
 		if !strings.Contains(r.Stdout, want) {
 			t.Errorf("report does not say %q:\n%.1500s", want, r.Stdout)
 		}
