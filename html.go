@@ -345,13 +345,8 @@ func sideName(s *compare.Summary) string {
 }
 
 func sideFact(s *compare.Summary) string {
-	parts := []string{sideName(s), fmt.Sprintf("%s in %s",
-		table.Counted(s.Passes, fmt.Sprintf("%v pass", s.Stage), fmt.Sprintf("%v passes", s.Stage)),
-		table.Counted(s.Runs, "run", "runs"))}
-	if s.Batch >= 0 {
-		parts = append(parts, "batch "+strconv.FormatInt(s.Batch, 10))
-	}
-	parts = append(parts, table.Duration(s.Wall)+" each", s.GPU, s.Framework)
+	parts := []string{sideName(s), s.Work() + " in " + table.Counted(s.Runs, "run", "runs"),
+		table.Duration(s.Wall) + " each", s.GPU, s.Framework}
 	return strings.Join(facts(parts...), ", ")
 }
 
@@ -383,8 +378,15 @@ func compareSections(r *compare.Report) []page.Section {
 	step("all others", r.A.Wall+r.Delta-at)
 	fall.Steps = append(fall.Steps, page.Step{Name: "B: " + sideName(&r.B), Value: table.Duration(at), Kind: page.Whole,
 		To: float64(at)})
+	parts := page.Table{Caption: "Where a step's time changed", Columns: []page.Column{page.Text("Part"), page.Number("A"),
+		page.Number("B"), page.Number("B − A"), page.Number("95% interval"), page.Text("Found")}}
+	for i := range r.Waterfall {
+		part := &r.Waterfall[i]
+		parts.Add(part.Operator, took(part.A), took(part.B), took(part.Delta), intervalOf(part),
+			page.Cell{Text: part.Found, Strong: part.Significant})
+	}
 	out := []page.Section{{ID: "difference", Title: "What changed", Falls: []page.Waterfall{fall},
-		Tables: []page.Table{compareRows(r)}}}
+		Tables: []page.Table{parts, compareRows(r)}}}
 	if len(r.Findings) > 0 {
 		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{page.Text("Kind"), page.Prose("Finding"),
 			page.Number("B − A")}}
@@ -403,32 +405,31 @@ func compareSections(r *compare.Report) []page.Section {
 		}
 		out = append(out, section("gates", "Gates", tab))
 	}
-	if len(r.Layers) > 1 {
-		tab := page.Table{Caption: "GPU time of each layer, mean of the passes", Folded: true,
-			Columns: []page.Column{page.Number("Layer"), page.Number("A"), page.Number("B"), page.Number("B − A")}}
-		for _, l := range r.Layers {
-			tab.Add(number(float64(l.Layer), 0), took(l.A), took(l.B), took(l.B-l.A))
-		}
-		out = append(out, section("layers", "Layers", tab))
-	}
 	return out
 }
 
 func compareRows(r *compare.Report) page.Table {
 	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
 		Columns: []page.Column{page.Text("Operator"), page.Number("A"), page.Number("B"), page.Number("B − A"),
-			page.Number("% of A"), page.Number("95% interval"), page.Text("Found"), page.Text("Launches"),
+			page.Number("% of A"), {Title: "Kernel time", Numeric: true, Help: "where kernels overlap: what the interval is about"},
+			page.Number("95% interval"), page.Text("Found"), page.Text("Launches"),
 			page.Code("Kernels")}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		percent := where(row.A > 0, number(100*ratio(row.Delta, row.A), 1))
-		interval := where(row.Judged, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
-			Sort: float64(row.Low)})
-		t.Add(page.Cell{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent,
-			interval, page.Cell{Text: fmt.Sprint(row.Found), Strong: row.Significant},
+		kernels := where(row.Overlapped(), page.Cell{Sort: float64(row.KernelB - row.KernelA),
+			Text: table.Duration(row.KernelA) + " → " + table.Duration(row.KernelB)})
+		t.Add(page.Cell{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent, kernels,
+			intervalOf(row), page.Cell{Text: fmt.Sprint(row.Found), Strong: row.Significant},
 			fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB), kernelsOf(row))
 	}
 	return t
+}
+
+// intervalOf is a cell of the interval of a row that is judged.
+func intervalOf(row *compare.Row) page.Cell {
+	return where(row.Judged, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
+		Sort: float64(row.Low)})
 }
 
 // kernelsOf is a cell of the kernels of a row, which unfolds to each with its times, launches and sizes on both sides.

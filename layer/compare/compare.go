@@ -25,10 +25,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 			return nil, fmt.Errorf("%w: side %c has no runs", ErrNoMatch, "AB"[i])
 		}
 	}
-	r, err := compareSlowest(a, b, o)
-	if err != nil {
-		return nil, err
-	}
+	r := compareSlowest(a, b, o)
 	if err := r.compareRanks(ctx, a, b, &o); err != nil {
 		return nil, err
 	}
@@ -36,17 +33,11 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 }
 
 // compareSlowest compares two sides by the rank that represents each run.
-func compareSlowest(a, b *Side, o Options) (*Report, error) {
+func compareSlowest(a, b *Side, o Options) *Report {
 	sides := [2]*Side{a, b}
 	m := match(sides, &o)
-	if o.PassA != nil || o.PassB != nil {
-		var err error
-		if m, err = forced(sides, &o); err != nil {
-			return nil, err
-		}
-	}
 	if m.why != "" {
-		return notComparable(sides, m, &o), nil
+		return notComparable(sides, m, &o)
 	}
 	r := compareGroups(sides, m, &m.pairs[0], &o)
 	for i := range m.pairs[1:] {
@@ -54,14 +45,14 @@ func compareSlowest(a, b *Side, o Options) (*Report, error) {
 			break
 		}
 		r.Others = append(r.Others, otherOf(compareGroups(sides, &matching{cut: m.cut}, &m.pairs[i+1],
-			&Options{Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
+			&Options{Floor: o.Floor, Allow: o.Allow})))
 	}
 	for _, g := range o.Gates {
 		if r.Verdict != NotComparable {
 			r.Gates = append(r.Gates, r.judge(g))
 		}
 	}
-	return r, nil
+	return r
 }
 
 // mostOthers bounds how many further kinds of passes are compared.
@@ -71,7 +62,7 @@ const mostOthers = 8
 func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
 	c := &comparison{ruler: rulerOf(0, o.runs || len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1),
 		ch: [2]*chosen{of.a.of(sides, 0), of.b.of(sides, 1)}, equal: of.a == of.b, sizes: of.sizes, scale: 1}
-	c.trim(m.cut, o)
+	c.trim(m.cut)
 	if o.PerToken && c.ch[0].id.tokens > 0 && c.ch[1].id.tokens > 0 {
 		c.scale = float64(c.ch[0].id.tokens) / float64(c.ch[1].id.tokens)
 	}
@@ -86,7 +77,6 @@ func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
 	c.fill(r)
 	r.uniform, r.shiftP = c.kinds.uniform, c.kinds.p
 	c.waterfall(r)
-	c.perLayer(r)
 	if why := c.strays(r); why != "" {
 		m.why = why
 		return notComparable(sides, m, o)
@@ -118,13 +108,11 @@ func (c *comparison) strays(r *Report) string {
 
 // trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has
 // none that is followed, passes end with their last kernel on both.
-func (c *comparison) trim(cut []place, o *Options) {
+func (c *comparison) trim(cut []place) {
 	var own [2]chosen
 	all := true
 	for side, ch := range c.ch {
-		if o.PassA == nil {
-			ch.dropFirst()
-		}
+		ch.dropFirst()
 		own[side] = *ch
 		all = own[side].followed(func(run, pass int) bool {
 			return slices.Contains(cut, place{side, run, pass})
@@ -141,7 +129,7 @@ func (c *comparison) trim(cut []place, o *Options) {
 
 // newReport has no rows and no verdict.
 func newReport(sides [2]*Side) *Report {
-	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{}, Layers: []LayerTimes{},
+	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{},
 		Doubts: []finding.Finding{}, Allowed: []DoubtCode{}, Findings: []finding.Finding{}, Notes: []string{},
 		Gates: []Gate{}, Others: []Other{}}
 }
@@ -219,10 +207,6 @@ func (c *comparison) floor(r *Report, o *Options) {
 	ga, gb := r.A.GPU, r.B.GPU
 	c.sameGPU = ga == gb
 	switch {
-	case o.Noise != nil:
-		r.Floor, r.FloorFrom = o.Noise.Common, o.Noise.from()
-		c.noise = o.Noise.floors()
-		return
 	case o.Floor > 0:
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
@@ -410,36 +394,6 @@ func durations(x []float64) []time.Duration {
 	out := make([]time.Duration, len(x))
 	for i, v := range x {
 		out[i] = time.Duration(math.Round(v))
-	}
-	return out
-}
-
-// perLayer writes the mean times of the layers.
-func (c *comparison) perLayer(r *Report) {
-	a, b := c.ch[0].layerMeans(), c.ch[1].layerMeans()
-	for l := range max(len(a), len(b)) {
-		t := LayerTimes{Layer: l}
-		if l < len(a) {
-			t.A = time.Duration(a[l])
-		}
-		if l < len(b) {
-			t.B = time.Duration(c.scale * b[l])
-		}
-		r.Layers = append(r.Layers, t)
-	}
-}
-
-// layerMeans are the mean times of the layers.
-func (c *chosen) layerMeans() []float64 {
-	var out []float64
-	n := float64(max(c.count(), 1))
-	for _, p := range c.all() {
-		for l, d := range p.PerLayer {
-			if l == len(out) {
-				out = append(out, 0)
-			}
-			out[l] += float64(d) / n
-		}
 	}
 	return out
 }

@@ -186,11 +186,6 @@ func TestPassesThatDoNotMatch(t *testing.T) {
 	if r := report(t, a, b, compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}); r.Verdict != compare.Same {
 		t.Errorf("allowed: %s", r.Text)
 	}
-	one := 1
-	if r := report(t, a, b, compare.Options{PassA: &one, PassB: &one}); r.A.Passes != 1 || r.A.Batch != 16 ||
-		r.B.Batch != 32 {
-		t.Errorf("forced: %+v and %+v", r.A, r.B)
-	}
 	r = report(t, a, b, compare.Options{PerToken: true})
 	if r.Delta > -4*time.Millisecond {
 		t.Errorf("per token: %v, want half of the pass less", r.Delta)

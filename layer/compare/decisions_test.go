@@ -211,7 +211,7 @@ func TestWorkOfARow(t *testing.T) {
 	}
 }
 
-// The floor of the step is that of its large kernels, and never more than they take.
+// The floor of the step is that of its large kernels, if most of their time has one, and never more than they take.
 func TestFloorOfTheWaterfall(t *testing.T) {
 	with := func(floors ...time.Duration) *Side {
 		r := runOf(repeated(6, use1{"attention", 10, 100}, use1{"rope", 10, 50}, use1{"down_proj", 10, 60})...)
@@ -229,13 +229,15 @@ func TestFloorOfTheWaterfall(t *testing.T) {
 	}{
 		"of two kernels":        {with(42, 30, 6), with(42, 30, 6), 48_000},
 		"more than they take":   {with(90, 30, 72), with(96, 30, 78), 150_000},
+		"of most of their time": {with(42, 30, 0), with(42, 30, 0), 42_000},
+		"of less than half":     {with(0, 30, 6), with(42, 30, 6), 0},
 		"of one side":           {with(42, 30, 6), with(0, 30, 0), 0},
 		"of small kernels only": {with(0, 30, 0), with(0, 30, 0), 0},
 	} {
 		r := compareSides(t, c.a, c.b)
 		var got time.Duration
 		for _, part := range r.Waterfall {
-			if part.Operator == "floor" {
+			if part.Operator == "floor of kernels" {
 				got = part.A
 			}
 		}
@@ -339,10 +341,11 @@ func TestMatchedShare(t *testing.T) {
 		!strings.Contains(left, "A: 2 other kinds of passes") || !strings.Contains(left, "A: 1 pass cut by the window") {
 		t.Errorf("%s\n%s", r.Text, left)
 	}
-	for want, l := range map[string]identity{"decode": {stage: layer.StageDecode, batch: -1, tokens: -1},
-		"decode, batch 0, 0 tokens": {stage: layer.StageDecode}} {
-		if l.String() != want {
-			t.Errorf("%q, want %q", l, want)
+	for want, l := range map[string]identity{"2 decode passes": {stage: layer.StageDecode, batch: -1, tokens: -1},
+		"2 decode passes of batch 0 and 1 token": {stage: layer.StageDecode, tokens: 1},
+		"2 passes of 5 tokens":                   {stage: layer.StageUnknown, batch: -1, tokens: 5}} {
+		if got := l.passes(2); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
@@ -405,10 +408,9 @@ func TestGateEdges(t *testing.T) {
 
 // Small sums by hand.
 func TestSumsByHand(t *testing.T) {
-	r := Run{Passes: []Pass{{PerLayer: []time.Duration{10, 20}}, {PerLayer: []time.Duration{30}}}}
-	ch := &chosen{side: sideOf(r), passes: [][]int{{0, 1}}}
-	if got := ch.layerMeans(); !slices.Equal(got, []float64{20, 10}) {
-		t.Errorf("layers %v", got)
+	r := Run{Passes: []Pass{{NumLayers: 1}, {NumLayers: 2}, {NumLayers: 3}}}
+	if got := (&chosen{side: sideOf(r), passes: [][]int{{0, 1}}}).layers(); got != 2 {
+		t.Errorf("%d layers of the chosen passes, want 2", got)
 	}
 	p := NewPass(Pass{Wall: 100}, []time.Duration{30, 60, 0}, 60)
 	want := []PartTime{{Part: 0, Count: 1, Time: 30, Exclusive: 20}, {Part: 1, Count: 1, Time: 60, Exclusive: 40},
@@ -498,6 +500,34 @@ func TestManyRenames(t *testing.T) {
 	for i := range n {
 		if now, was := fmt.Sprint("k", i, "_v2"), fmt.Sprint("k", i); c.renamed[now] != was {
 			t.Errorf("%s was %q, want %s", now, c.renamed[now], was)
+		}
+	}
+	b.Runs[0].Parts[0].Operator = rowCopies
+	if c.relabel(); c.renamed["k0_v2"] != "k0" {
+		t.Errorf("a copy was %q, want k0 by another name", c.renamed["k0_v2"])
+	}
+	a.Runs[0].Parts[0].Operator = rowCopies
+	if c.relabel(); c.renamed["k0_v2"] != "" || c.renamed["k1_v2"] != "k1" {
+		t.Errorf("a fill is the copy %q by another name", c.renamed["k0_v2"])
+	}
+}
+
+// Copies are a part of the waterfall, and no small operators.
+func TestPartsOfTheWaterfall(t *testing.T) {
+	for _, c := range []struct {
+		row   string
+		class Class
+		want  string
+	}{{"rope", Memory, "kernels"}, {"rope", Latency, "small operators"}, {rowCopies, Latency, "copies and fills"},
+		{"all_reduce", Transfer, "exposed communication"}, {rowWaiting, Waiting, "waiting for ranks"},
+		{rowIdle, Waiting, "between kernels"}, {rowBetween, Waiting, "between steps"}, {"schedule", OfHost, "between kernels"}} {
+		if got := partOf(c.row, c.class); got != c.want {
+			t.Errorf("%s, %s is a part of %q, want %s", c.row, c.class, got, c.want)
+		}
+	}
+	for floor, want := range map[time.Duration]string{0: "0.0", 14: "1.4", 99: "9.9", 100: "10", 994: "99"} {
+		if got := ofPeak(floor, 1000); got != want {
+			t.Errorf("%d of 1000 is %s%% of peak, want %s", floor, got, want)
 		}
 	}
 }
@@ -649,6 +679,7 @@ func TestKernelWithAnotherName(t *testing.T) {
 // the difference, the step where no part is beyond noise.
 func TestWorst(t *testing.T) {
 	const µs = time.Microsecond
+	share := map[time.Duration]string{10*µs - 1: "50%", 5 * µs: "100%"} // by the difference of the step
 	for _, c := range []struct {
 		name    string
 		rows    []Row
@@ -667,6 +698,10 @@ func TestWorst(t *testing.T) {
 			{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: -6 * µs}}}, Same, finding.NoKind, 0},
 		{"waiting that is not judged", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10*µs - 1, nil,
 			Inconclusive, finding.WaitChanged, 5 * µs},
+		{"all of the difference", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 5 * µs, nil, Slower,
+			finding.WaitChanged, 5 * µs},
+		{"a faster step", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, -9 * µs, nil, Faster,
+			finding.WaitChanged, 5 * µs},
 		{"half of the difference", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10 * µs, nil, Same, finding.NoKind, 0},
 		{"little waiting", []Row{{Class: Waiting, Interval: Interval{Delta: 5*µs - 1}}}, 5 * µs, nil, Same, finding.NoKind, 0},
 		{"less than what is found", []Row{{Class: Waiting, Interval: Interval{Delta: 6 * µs}}}, 6 * µs,
@@ -676,6 +711,61 @@ func TestWorst(t *testing.T) {
 		first := millisecond().worst(r)
 		if first.Kind != c.kind || first.PerStep != c.step {
 			t.Errorf("%s: %s of %v, want %s of %v", c.name, first.Kind, first.PerStep, c.kind, c.step)
+		}
+		if waits := c.kind == finding.WaitChanged && len(c.rows) > 0; waits &&
+			(strings.Contains(first.Evidence, "% of the difference") != (share[c.delta] != "") ||
+				!strings.Contains(first.Evidence, share[c.delta])) {
+			t.Errorf("%s: %s, want %q of the difference", c.name, first.Evidence, share[c.delta])
+		}
+	}
+}
+
+// What other launches say of a row's change: a kernel for two and the reverse, more of them and fewer; where their
+// number does not explain the direction, what each takes. Copies replace nothing.
+func TestLaunchWords(t *testing.T) {
+	for _, c := range []struct {
+		row        string
+		a, b       float64 // launches
+		kernelB    time.Duration
+		gone, back []string
+		want       string
+	}{
+		{"rope", 64, 32, 5000, []string{"x", "y"}, []string{"z"}, "fused: z instead of x and y, 32 launches instead of 64"},
+		{"rope", 32, 64, 5000, []string{"z"}, []string{"x", "y"}, "split: x and y instead of z, 64 launches instead of 32"},
+		{"rope", 32, 64, 9600, nil, []string{"x"}, "x besides, 64 launches instead of 32"},
+		{"rope", 64, 32, 3200, []string{"x"}, nil, "without x, 32 launches instead of 64"},
+		{"rope", 64, 32, 3200, nil, []string{"x"}, "32 launches instead of 64"},
+		{"rope", 32, 64, 9600, []string{"x"}, nil, "64 launches instead of 32"},
+		{"rope", 64, 32, 9600, []string{"x"}, nil, "32 launches instead of 64, each 100 ns → 300 ns"},
+		{"rope", 32, 64, 3200, nil, []string{"x"}, "64 launches instead of 32, each 200 ns → 50 ns"},
+		{rowCopies, 64, 32, 3200, []string{"x"}, []string{"y"}, "without x, 32 launches instead of 64"},
+		{rowCopies, 32, 64, 9600, []string{"x"}, []string{"y"}, "y besides, 64 launches instead of 32"},
+	} {
+		r := &Row{Operator: c.row, LaunchesA: c.a, LaunchesB: c.b, KernelA: 6400, KernelB: c.kernelB}
+		if got := r.launchWords(c.gone, c.back); got != c.want {
+			t.Errorf("%s of %v and %v launches: %q, want %q", c.row, c.a, c.b, got, c.want)
+		}
+	}
+	for want, signs := range map[string][2]int{"GPU work became less beyond noise, and the step did not": {-1, -1},
+		"what changed beyond noise takes more time in sum, but GPU work as a whole does not": {1, -1}} {
+		if got := mixedWords(signs[0], signs[1]); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// One step shows nothing of how steps vary: its interval is that of what is expected, and no overflow.
+func TestHostOfOneStep(t *testing.T) {
+	h := func(ms time.Duration) []*Host {
+		d := []time.Duration{ms * time.Millisecond}
+		return []*Host{{Passes: []int{0}, Walls: d, Operations: []Operation{{Kind: "range", Name: "schedule", Class: OfHost,
+			Count: 1, Steps: d}}}}
+	}
+	r := CompareHost(h(10), h(12), Options{})
+	for _, i := range []Interval{r.Wall, r.Rows[0].Interval} {
+		if half := (i.High - i.Low) / 2; i.Delta != 2*time.Millisecond || i.Low+half != i.Delta || half <= 0 ||
+			half > 10*time.Millisecond || r.Rows[0].Judged {
+			t.Errorf("%+v, judged %v", i, r.Rows[0].Judged)
 		}
 	}
 }

@@ -131,9 +131,10 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 		}
 	}
 	if of.sizes && c.scale == 1 {
-		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token", c.ch[0].id, c.ch[1].id)
+		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token",
+			c.ch[0].id.passes(c.ch[0].count()), c.ch[1].id.passes(c.ch[1].count()))
 	}
-	if a, b := len(c.ch[0].layerMeans()), len(c.ch[1].layerMeans()); a > 0 && b > 0 && a != b {
+	if a, b := c.ch[0].layers(), c.ch[1].layers(); a > 0 && b > 0 && a != b {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
 	}
 	a, b := clockOf(c.ch[0].side), clockOf(c.ch[1].side)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
@@ -28,7 +27,7 @@ func TestDoubts(t *testing.T) {
 	layers := func(n int) func(*compare.Side) {
 		return func(s *compare.Side) {
 			for i := range s.Runs[0].Passes {
-				s.Runs[0].Passes[i].PerLayer = make([]time.Duration, n)
+				s.Runs[0].Passes[i].NumLayers = n
 			}
 		}
 	}

@@ -159,7 +159,7 @@ func TestTextOfEqualRuns(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"5 decode passes of batch 8, 8.00 ms each, 100% of its kernels in graph replays, 0% compiled, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0        k0",
+	for _, want := range []string{"5 decode passes of batch 8 and 8 tokens, 8.00 ms each, 100% of its kernels in graph replays, 0% compiled, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0        k0",
 		"= pass    8000.0  8000.0    0.0  +0.0", "between-run floor 0.75% (assumed for two runs on GPUs of one kind)",
 		"kernels  8000.0  8000.0    0.0  -190.2 … 190.2",
 		"a change of all GPU work below about 420 µs (5.2%) cannot be distinguished"} {
@@ -186,27 +186,25 @@ func TestBoundsOfASide(t *testing.T) {
 		edit func(r *Run)
 		ok   bool
 	}{
-		"as it is":              {func(*Run) {}, true},
-		"no such part":          {func(r *Run) { r.Passes[0].Parts[7].Part = 8 }, false},
-		"a part below none":     {func(r *Run) { r.Passes[0].Parts[0].Part = -1 }, false},
-		"a part twice":          {func(r *Run) { r.Passes[0].Parts[1].Part = 0 }, false},
-		"no launch":             {func(r *Run) { r.Passes[0].Parts[1].Count = 0 }, true},
-		"launches below none":   {func(r *Run) { r.Passes[0].Parts[1].Count = -1 }, false},
-		"all behind it":         {func(r *Run) { r.Passes[0].Parts[1].Tail = time.Millisecond }, true},
-		"more behind it":        {func(r *Run) { r.Passes[0].Parts[1].Tail = time.Millisecond + 1 }, false},
-		"no bytes":              {func(r *Run) { r.Passes[0].Parts[1].Bytes = -1 }, false},
-		"work without end":      {func(r *Run) { r.Passes[0].Parts[1].GFLOP = -1 }, false},
-		"the longest":           {func(r *Run) { r.Passes[0].Parts[1].Wait = maxTime }, true},
-		"longer":                {func(r *Run) { r.Passes[0].Parts[1].Wait = maxTime + 1 }, false},
-		"a wall of its own":     {func(r *Run) { r.Passes[0].Wall++ }, false},
-		"all in graphs":         {func(r *Run) { r.Passes[0].Graph, r.Passes[0].Compiled = 1, 0 }, true},
-		"more than all":         {func(r *Run) { r.Passes[0].Compiled = 1.01 }, false},
-		"less than none":        {func(r *Run) { r.Passes[0].Graph = -0.01 }, false},
-		"a pass twice":          {func(r *Run) { r.Passes[1].Index = 0 }, false},
-		"a pass before any":     {func(r *Run) { r.Passes[0].Index = -1 }, false},
-		"outside":               {func(r *Run) { r.Outside = -1 }, false},
-		"a layer of no time":    {func(r *Run) { r.Passes[0].PerLayer = []time.Duration{0} }, true},
-		"a layer below no time": {func(r *Run) { r.Passes[0].PerLayer = []time.Duration{-1} }, false},
+		"as it is":            {func(*Run) {}, true},
+		"no such part":        {func(r *Run) { r.Passes[0].Parts[7].Part = 8 }, false},
+		"a part below none":   {func(r *Run) { r.Passes[0].Parts[0].Part = -1 }, false},
+		"a part twice":        {func(r *Run) { r.Passes[0].Parts[1].Part = 0 }, false},
+		"no launch":           {func(r *Run) { r.Passes[0].Parts[1].Count = 0 }, true},
+		"launches below none": {func(r *Run) { r.Passes[0].Parts[1].Count = -1 }, false},
+		"all behind it":       {func(r *Run) { r.Passes[0].Parts[1].Tail = time.Millisecond }, true},
+		"more behind it":      {func(r *Run) { r.Passes[0].Parts[1].Tail = time.Millisecond + 1 }, false},
+		"no bytes":            {func(r *Run) { r.Passes[0].Parts[1].Bytes = -1 }, false},
+		"work without end":    {func(r *Run) { r.Passes[0].Parts[1].GFLOP = -1 }, false},
+		"the longest":         {func(r *Run) { r.Passes[0].Parts[1].Wait = maxTime }, true},
+		"longer":              {func(r *Run) { r.Passes[0].Parts[1].Wait = maxTime + 1 }, false},
+		"a wall of its own":   {func(r *Run) { r.Passes[0].Wall++ }, false},
+		"all in graphs":       {func(r *Run) { r.Passes[0].Graph, r.Passes[0].Compiled = 1, 0 }, true},
+		"more than all":       {func(r *Run) { r.Passes[0].Compiled = 1.01 }, false},
+		"less than none":      {func(r *Run) { r.Passes[0].Graph = -0.01 }, false},
+		"a pass twice":        {func(r *Run) { r.Passes[1].Index = 0 }, false},
+		"a pass before any":   {func(r *Run) { r.Passes[0].Index = -1 }, false},
+		"outside":             {func(r *Run) { r.Outside = -1 }, false},
 	} {
 		s := plain(1)
 		c.edit(&s.Runs[0])

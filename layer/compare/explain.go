@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,21 +36,8 @@ func (c *comparison) because(r *Row, row int) string {
 	gone, fresh := r.exchanged()
 	equal := r.asOften()
 	switch {
-	case !equal && len(gone) > 0 && len(fresh) > 0:
-		verb := "fused"
-		if r.LaunchesB > r.LaunchesA {
-			verb = "split"
-		}
-		say = append(say, fmt.Sprintf("%s: %s instead of %s, %s launches instead of %s", verb, names(fresh),
-			names(gone), countText(r.LaunchesB), countText(r.LaunchesA)))
-	case !equal && len(fresh) > 0:
-		say = append(say, fmt.Sprintf("%s besides, %s launches instead of %s", names(fresh), countText(r.LaunchesB),
-			countText(r.LaunchesA)))
-	case !equal && len(gone) > 0:
-		say = append(say, fmt.Sprintf("without %s, %s launches instead of %s", names(gone), countText(r.LaunchesB),
-			countText(r.LaunchesA)))
 	case !equal:
-		say = append(say, fmt.Sprintf("%s launches instead of %s", countText(r.LaunchesB), countText(r.LaunchesA)))
+		say = append(say, r.launchWords(gone, fresh))
 	case len(gone) > 0 && len(fresh) > 0:
 		say = append(say, fmt.Sprintf("%s instead of %s", names(fresh), names(gone)))
 	}
@@ -63,17 +49,24 @@ func (c *comparison) because(r *Row, row int) string {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0 && (!c.sameGPU || !r.ownFloors()):
-		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", r.workOf(),
-			100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)),
-			100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
+		say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), ofPeak(r.WorkA.Floor, r.KernelA),
+			ofPeak(r.WorkB.Floor, r.KernelB)))
 	case equal && len(say) == 0:
-		say = append(say, fmt.Sprintf("%s, each %s → %s", table.Counted(int(math.Round(r.LaunchesA)), "launch", "launches"),
-			table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
+		say = append(say, table.Counted(int(math.Round(r.LaunchesA)), "launch", "launches")+r.each())
 	}
 	if path != "" {
 		say = append(say, path)
 	}
 	return strings.Join(say, "; ")
+}
+
+// ofPeak is a floor as a share of the time that kernels take, with as many decimals as say something.
+func ofPeak(floor, d time.Duration) string {
+	share := 100 * float64(floor) / float64(max(d, 1))
+	if share < 10 {
+		return fmt.Sprintf("%.1f", share)
+	}
+	return fmt.Sprintf("%.0f", share)
 }
 
 // ownFloors reports that equal work has other floors on the two sides: they are the shortest launches of each trace, and
@@ -96,8 +89,29 @@ func (r *Row) workOf() string {
 	return table.Times(b/a, 2) + " the " + what
 }
 
-func each(d time.Duration, launches float64) time.Duration {
-	return time.Duration(float64(d) / launches)
+// launchWords says how other launches changed a row: kernels that replace others, that are new or gone, or another
+// number of them. Where the number does not explain the direction of the change, the time of each launch does. Copies
+// replace nothing.
+func (r *Row) launchWords(gone, fresh []string) string {
+	count := fmt.Sprintf("%s launches instead of %s", countText(r.LaunchesB), countText(r.LaunchesA))
+	more := r.LaunchesB > r.LaunchesA
+	switch verb := map[bool]string{true: "split", false: "fused"}[more]; {
+	case len(gone) > 0 && len(fresh) > 0 && r.Operator != rowCopies:
+		return fmt.Sprintf("%s: %s instead of %s, %s", verb, names(fresh), names(gone), count)
+	case more != (r.kernelDelta() > 0):
+		return count + r.each()
+	case more && len(fresh) > 0:
+		return fmt.Sprintf("%s besides, %s", names(fresh), count)
+	case !more && len(gone) > 0:
+		return fmt.Sprintf("without %s, %s", names(gone), count)
+	}
+	return count
+}
+
+// each is what a launch takes on both sides.
+func (r *Row) each() string {
+	return fmt.Sprintf(", each %s → %s", table.Duration(time.Duration(float64(r.KernelA)/r.LaunchesA)),
+		table.Duration(time.Duration(float64(r.KernelB)/r.LaunchesB)))
 }
 
 // exchanged lists the kernels that only A and only B runs; a kernel with another name is in both lists.
@@ -198,31 +212,46 @@ func mixed(s series, pass float64) bool {
 var cascade = []struct {
 	name  string
 	class Class
-}{{"kernels", Memory}, {"small kernels", Latency}, {"exposed communication", Transfer}, {rowWaiting, Waiting},
-	{"between kernels", Waiting}, {rowBetween, Waiting}}
+}{{"kernels", Memory}, {"small operators", Latency}, {rowCopies, Latency}, {"exposed communication", Transfer},
+	{rowWaiting, Waiting}, {"between kernels", Waiting}, {rowBetween, Waiting}}
 
 // partOf is the part of the waterfall that a row belongs to.
 func partOf(row string, c Class) string {
 	switch {
-	case row == rowWaiting || row == rowBetween:
+	case row == rowWaiting || row == rowBetween || row == rowCopies:
 		return row
 	case c == Waiting || c == OfHost:
 		return "between kernels"
 	}
-	return cascade[slices.Index([]Class{Memory, Latency, Transfer}, c)].name
+	return map[Class]string{Memory: "kernels", Latency: "small operators", Transfer: "exposed communication"}[c]
+}
+
+// floors are what the large operators take at least on both sides, if a floor is known of most of their time.
+func (c *comparison) floors() (a, b time.Duration) {
+	var sum [2]time.Duration
+	for side := range sum {
+		var known, all float64
+		for i := range c.rows.names {
+			if c.rows.class[i] != Memory { // small operators are as short as they get
+				continue
+			}
+			floor, own := c.parts[side][i].work.Floor, stat.Mean(c.parts[side][i].exclusive)
+			sum[side] += min(floor, time.Duration(own))
+			if all += own; floor > 0 {
+				known += own
+			}
+		}
+		if 2*known <= all {
+			return 0, 0
+		}
+	}
+	return sum[0], sum[1]
 }
 
 // waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both
 // sides, they are a part of their own.
 func (c *comparison) waterfall(r *Report) {
-	var floors [2]time.Duration
-	for side := range floors {
-		for i := range c.rows.names {
-			if c.rows.class[i] == Memory { // small kernels are as short as they get
-				floors[side] += min(c.parts[side][i].work.Floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
-			}
-		}
-	}
+	floorA, floorB := c.floors()
 	at := map[string]int{}
 	for i := range r.Rows {
 		at[r.Rows[i].Operator] = i
@@ -243,13 +272,11 @@ func (c *comparison) waterfall(r *Report) {
 			continue
 		}
 		j := c.judge(s, 0, c.noise.of(part.class))
-		if part.class == Memory && floors[0] > 0 && floors[1] > 0 {
-			f := Row{Operator: "floor", Class: Memory, Judged: true, Kernels: []KernelDelta{}}
-			f.A, f.B = floors[0], floors[1]
-			f.Delta = f.B - f.A
-			f.KernelA, f.KernelB, f.Low, f.High = f.A, f.B, f.Delta, f.Delta
-			r.Waterfall = append(r.Waterfall, f)
-			row.A, row.B = row.A-f.A, row.B-f.B
+		if part.class == Memory && floorA > 0 && floorB > 0 {
+			d := floorB - floorA
+			r.Waterfall = append(r.Waterfall, Row{Operator: "floor of kernels", Class: Memory, Judged: true,
+				Kernels: []KernelDelta{}, Interval: Interval{floorA, floorB, d, d, d}, KernelA: floorA, KernelB: floorB})
+			row.Operator, row.A, row.B = "kernels above it", row.A-floorA, row.B-floorB
 		}
 		row.Delta = row.B - row.A
 		row.KernelA, row.KernelB = row.A, row.B

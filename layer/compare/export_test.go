@@ -8,7 +8,6 @@ import (
 // Names that only tests use from outside.
 var ErrBaseline = errBaseline
 var ErrGate = errGate
-var ErrNoise = errNoise
 
 // Gate is the outcome of all gates together: one failure fails, else one undecided leaves it undecided.
 func (r *Report) Gate() string {

@@ -173,9 +173,12 @@ func (c *comparison) worst(r *Report) finding.Finding {
 		row := &r.Rows[i]
 		if !row.Judged && row.Class == Waiting && row.Delta >= c.least() && 2*row.Delta > r.Delta &&
 			(worst == nil || row.Delta > worst.PerStep) {
-			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text,
-				100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), waitPasses)
-			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew", text, row.Delta)
+			text := row.Text
+			if r.Delta >= row.Delta { // else the step would have become faster, or more than all of it is waiting
+				text += fmt.Sprintf(", %.0f%% of the difference", 100*float64(row.Delta)/float64(r.Delta))
+			}
+			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew",
+				fmt.Sprintf("%s (not judged: that needs %d passes a side)", text, waitPasses), row.Delta)
 		}
 	}
 	if worst == nil && r.Verdict == Slower {
@@ -256,11 +259,21 @@ func (c *comparison) conclude(r *Report) {
 	case Same:
 		r.Text = fmt.Sprintf("same within %.0f%%: %s", 100*equivalent, times)
 	case Mixed:
-		r.Text = fmt.Sprintf("mixed: GPU work changed beyond noise, and the step did not change with it: %s", times)
+		r.Text = fmt.Sprintf("mixed: %s: %s", mixedWords(work, cmp.Compare(r.Work.Delta, 0)), times)
 	default:
 		r.Text = fmt.Sprintf("inconclusive: %s; %s", times, c.why(r, limit))
 	}
 	c.notes(r)
+}
+
+// mixedWords says how work changed beyond noise that the step did not follow. Rows that are not judged, such as
+// collectives, may turn the sum of all work around.
+func mixedWords(found, all int) string {
+	word := map[int]string{1: "more", -1: "less"}[found]
+	if found == all {
+		return fmt.Sprintf("GPU work became %s beyond noise, and the step did not", word)
+	}
+	return fmt.Sprintf("what changed beyond noise takes %s time in sum, but GPU work as a whole does not", word)
 }
 
 // percentOf is a difference relative to what it is to.
@@ -329,7 +342,7 @@ func (c *comparison) notes(r *Report) {
 		note("the compared passes are alike in %.0f%% of their work; their kernels differ", 100*r.Likeness)
 	}
 	for _, o := range r.Others {
-		note("also compared: %d and %d %s passes: %s", o.A.Passes, o.B.Passes, o.A.Stage, o.Text)
+		note("also compared: %s with %d of B: %s", o.A.Work(), o.B.Passes, o.Text)
 	}
 	if c.scale != 1 {
 		note("B is scaled by %.4g to the tokens of A", c.scale)
@@ -342,7 +355,7 @@ func abs(d time.Duration) time.Duration { return max(d, -d) }
 func short(name string) string {
 	name = strings.TrimPrefix(name, "void ")
 	if i := strings.IndexAny(name, "<("); i > 0 {
-		name = name[:i]
+		name = strings.TrimSpace(name[:i]) // Memset (Device)
 	}
 	const most = 60
 	if len(name) > most {

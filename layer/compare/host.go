@@ -88,7 +88,7 @@ type HostRow struct {
 // CompareHost judges the operations of runs, B against A, each kind as a family of its own.
 func CompareHost(a, b []*Host, o Options) *HostReport {
 	h := &hostComparison{ruler: rulerOf(0, len(a) > 1 && len(b) > 1), sides: [2][]*Host{a, b},
-		noise: floors{common: cmp.Or(o.Floor, floorSameGPU), class: map[Class]float64{OfHost: hostFloor}}}
+		noise: floors{cmp.Or(o.Floor, floorSameGPU), hostFloor}}
 	return h.report(&o)
 }
 
@@ -128,7 +128,7 @@ func (h *hostComparison) report(o *Options) *HostReport {
 	h.collect()
 	h.effective = min(h.effective, h.independent())
 	if n := h.between(); n > 0 && !h.runs {
-		r.Floor, r.FloorFrom = h.noise.of(OfHost), fmt.Sprintf("from how much %d operations of this pair differ", n)
+		r.Floor, r.FloorFrom = h.noise.host, fmt.Sprintf("from how much %d operations of this pair differ", n)
 	}
 	kinds := map[string][]*hostOp{}
 	for _, k := range h.keys {
@@ -277,7 +277,7 @@ func (h *hostComparison) between() int {
 		}
 		return sum/float64(len(ratios)) - cutMean
 	}
-	low, high := 0.0, 2*h.noise.of(OfHost)
+	low, high := 0.0, 2*h.noise.host
 	if excess(low) > 0 {
 		for range 40 { // to a billionth
 			if mid := (low + high) / 2; excess(mid) > 0 {
@@ -291,7 +291,7 @@ func (h *hostComparison) between() int {
 	}
 	// A mean of cut squares says 0.885 times as much as the variance.
 	const efficiency = 0.885
-	h.noise.class[OfHost], h.floorDF = max(high, floorLeast), efficiency*float64(len(ratios))
+	h.noise.host, h.floorDF = max(high, floorLeast), efficiency*float64(len(ratios))
 	return len(ratios)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -31,14 +32,18 @@ func identityOf(r *Run, p *Pass) identity {
 	return id
 }
 
-// String names the work.
-func (x identity) String() string {
-	s := string(x.stage)
+// passes names so many passes of the work.
+func (x identity) passes(n int) string {
+	kind := ""
+	if x.stage != layer.StageUnknown {
+		kind = string(x.stage) + " "
+	}
+	s, word := table.Counted(n, kind+"pass", kind+"passes"), " of "
 	if x.batch >= 0 {
-		s += fmt.Sprintf(", batch %d", x.batch)
+		s, word = s+fmt.Sprintf(" of batch %d", x.batch), " and "
 	}
 	if x.tokens >= 0 {
-		s += fmt.Sprintf(", %d tokens", x.tokens)
+		s += word + table.Counted(int(x.tokens), "token", "tokens")
 	}
 	return s
 }
@@ -387,12 +392,18 @@ type account struct {
 	counts float64            // launches per pass
 }
 
+// layers is how many the passes have, the most of any; 0 unknown.
+func (c *chosen) layers() int {
+	n := 0
+	for _, pass := range c.all() {
+		n = max(n, pass.NumLayers)
+	}
+	return n
+}
+
 // account adds up passes.
 func (c *chosen) account(label func(*Part) string) *account {
-	a := &account{label: map[string]float64{}, op: map[string]bool{}}
-	for _, pass := range c.all() {
-		a.layers = max(a.layers, pass.NumLayers, len(pass.PerLayer))
-	}
+	a := &account{label: map[string]float64{}, op: map[string]bool{}, layers: c.layers()}
 	var time float64
 	for of, t := range c.kernels() {
 		time += float64(t.Time)

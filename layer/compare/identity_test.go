@@ -124,7 +124,7 @@ func TestPassesAreNotPooled(t *testing.T) {
 		}
 	}
 	r := compareSides(t, sideOf(runOf(whole...)), sideOf(runOf(whole[:4]...)))
-	if left := strings.Join(r.Left, "\n"); !strings.Contains(left, "A: 1 × decode, 3.5% of its GPU time") {
+	if left := strings.Join(r.Left, "\n"); !strings.Contains(left, "A: 1 decode pass, 3.5% of its GPU time") {
 		t.Errorf("left out: %s", left)
 	}
 }

@@ -25,6 +25,16 @@ type judged struct {
 // known reports whether something may be said.
 func (j *judged) known() bool { return j.judged || j.change != Unchanged }
 
+// floors are the relative standard deviations between two runs: of GPU work, and of operations of the host.
+type floors struct{ common, host float64 }
+
+func (f *floors) of(c Class) float64 {
+	if c == OfHost {
+		return f.host
+	}
+	return f.common
+}
+
 // judgeAll tests all rows of a pair at once; each has a value of every pass, or run. shifts says that they may share
 // a factor: on another GPU, or with other sizes, each row has its own.
 func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {

@@ -355,7 +355,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 				break
 			}
 			c := g.of(sides, side)
-			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.id,
+			m.left = append(m.left, fmt.Sprintf("%c: %s, %.1f%% of its GPU time", "AB"[side], c.id.passes(c.count()),
 				100*float64(g.time[side])/float64(max(m.all[side], 1))))
 		}
 		n := 0
@@ -405,31 +405,8 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
 	default:
 		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0],
-			largest[0].id, largest[1].id, 100*largest[0].sig.likeness(largest[1].sig))
+			largest[0].id.passes(len(largest[0].passes)), largest[1].id.passes(len(largest[1].passes)), 100*largest[0].sig.likeness(largest[1].sig))
 	}
-}
-
-// forced takes the passes that were asked for.
-func forced(sides [2]*Side, o *Options) (*matching, error) {
-	if o.PassA == nil || o.PassB == nil {
-		return nil, fmt.Errorf("%w: --pass-a and --pass-b go together", ErrNoMatch)
-	}
-	var g [2]*group
-	for s, side := range sides {
-		n := *[]*int{o.PassA, o.PassB}[s]
-		for r := range side.Runs {
-			run := &side.Runs[r]
-			i := slices.IndexFunc(run.Passes, func(p Pass) bool { return p.Index == n })
-			if i < 0 {
-				return nil, fmt.Errorf("%w: %c has no pass %d", ErrNoMatch, "AB"[s], n)
-			}
-			if g[s] == nil {
-				g[s] = &group{id: identityOf(run, &run.Passes[i]), sig: signatureOf(run, &run.Passes[i])}
-			}
-			g[s].add(place{s, r, i}, run.Passes[i].gpuTime())
-		}
-	}
-	return &matching{pairs: []pair{{a: g[0], b: g[1], likeness: g[0].sig.likeness(g[1].sig)}}}, nil
 }
 
 // Operators that only language models have, and those of experts.

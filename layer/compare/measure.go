@@ -70,8 +70,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	}
 	m.medians()
 	for p := range d.Passes {
-		m.passes = append(m.passes, measuredPass{parts: map[int]*PartTime{},
-			layers: make([]time.Duration, d.Passes[p].NumLayers)})
+		m.passes = append(m.passes, measuredPass{parts: map[int]*PartTime{}, layers: d.Passes[p].NumLayers})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ type measurer struct {
 
 type measuredPass struct {
 	parts  map[int]*PartTime
-	layers []time.Duration // all kernels of each layer
+	layers int
 	graph  int
 	own    int // of a compiler
 	all    int
@@ -216,10 +215,9 @@ func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	m.book(mp, rowWaiting, Waiting, booked-own, 0)
 	c := mp.part(m.kernelAt(at, k))
 	c.Exclusive += own
-	if l := k.Place().Layer; l >= 0 && l < len(mp.layers) {
-		mp.layers[l] += own
+	if l := k.Place().Layer; l >= 0 && l < mp.layers {
 		if c.Layers == nil {
-			c.Layers = make([]time.Duration, len(mp.layers))
+			c.Layers = make([]time.Duration, mp.layers)
 		}
 		c.Layers[l] += own
 	}
@@ -369,7 +367,7 @@ func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
 	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial,
 		Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
-		Parts: []PartTime{}, PerLayer: mp.layers, First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
+		Parts: []PartTime{}, First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
 	for _, i := range slices.Sorted(maps.Keys(mp.parts)) {
 		t := mp.parts[i]
 		out.Wall += t.Exclusive

@@ -100,11 +100,6 @@ func numbersOfRows() map[string]number {
 			return larger(floors{common: 0.01}, 5, 0, 1+x,
 				nil)
 		}},
-		"FloorLeast": {0.00707, 0.00721, func(x float64) bool {
-			noise := (&Noise{}).floors()
-			return rulerOf(1e7, false).judge(series{class: Memory, a: values(200, 5e6, 0),
-				b: values(200, 5e6*(1+x), 0)}, 0, noise.common).p < alpha/8
-		}},
 		"Presence": {3, 4, func(x float64) bool {
 			return oneSided(series{a: append(values(int(x), 1, 0), values(8-int(x), 0, 0)...),
 				b: values(8, 0, 0)}) == Removed

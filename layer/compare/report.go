@@ -13,21 +13,17 @@ import (
 // schema is the schema of a [Report] as JSON.
 const schema = "strata.compare/4"
 
-// ErrNoMatch is wrapped where a side has no runs, or not the pass that was asked for.
+// ErrNoMatch is wrapped where a side has no runs.
 var ErrNoMatch = errors.New("no passes to compare")
 
 // Options say how to compare. The zero Options are the default.
 type Options struct {
-	// PassA and PassB force a pair of passes by their index. Nil: those that match.
-	PassA, PassB *int
 	// Stages are the stages whose passes are compared. Nil: any.
 	Stages []layer.Stage
 	// PerToken compares time per token where no passes have equal sizes: side B is scaled to the tokens of side A.
 	PerToken bool
 	// Floor is the relative standard deviation between two runs where it is known. Zero: assumed.
 	Floor float64
-	// Noise is what was learned from repeated runs. It replaces Floor. Nil: nothing.
-	Noise *Noise
 	// Gates are conditions to judge: What and Limit of each.
 	Gates []Gate
 	// Allow are the codes of doubts that do not prevent a verdict (see [DoubtCode]).
@@ -72,8 +68,6 @@ type Report struct {
 	Doubts []finding.Finding `json:"doubts"`
 	// Allowed are the codes of doubts that do not prevent a verdict.
 	Allowed []DoubtCode `json:"allowed"`
-	// Layers are the GPU times of each layer on both sides.
-	Layers []LayerTimes `json:"layers"`
 	// Findings are the rows that are beyond noise, largest first, and what else is worth saying.
 	Findings []finding.Finding `json:"findings"`
 	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is
@@ -264,13 +258,6 @@ type Other struct {
 	Delta   time.Duration `json:"delta_ns"` // B's mean pass minus A's
 	Verdict Outcome       `json:"verdict"`  // the answer
 	Text    string        `json:"text"`     // the verdict in one sentence
-}
-
-// LayerTimes is the mean GPU time of one layer in the passes of each side.
-type LayerTimes struct {
-	Layer int           `json:"layer"` // index of the layer
-	A     time.Duration `json:"a_ns"`  // GPU time on side A
-	B     time.Duration `json:"b_ns"`  // GPU time on side B
 }
 
 // newFinding is one about the compared passes, whose size is a part of side A's step. Its place is in side B.

@@ -142,8 +142,8 @@ func (c *comparison) anonymous(label string) bool {
 
 // relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name,
 // as often and in the same place, the operator that is known holds, of two the one of the side that knows more. A
-// kernel that one side always has for one operator is never another's. It returns the labels by the kernel's name on
-// each side.
+// kernel that one side always has for one operator is never another's, and a fill is no copy renamed. It returns the
+// labels by the kernel's name on each side.
 func (c *comparison) relabel() [2]map[string]string {
 	out := [2]map[string]string{{}, {}}
 	c.renamed, c.unsure = map[string]string{}, map[string]bool{}
@@ -186,7 +186,10 @@ func (c *comparison) relabel() [2]map[string]string {
 		return cmp.Or(compareBool(x.after, y.after), cmp.Compare(x.base, y.base))
 	}) {
 		for _, p := range pairUp(slices.DeleteFunc(gone[at], single), slices.DeleteFunc(fresh[at], single),
-			func(x, y *use) int { return cmp.Or(cmp.Compare(x.count, y.count), cmp.Compare(x.name, y.name)) }, equal) {
+			func(x, y *use) int { return cmp.Or(cmp.Compare(x.count, y.count), cmp.Compare(x.name, y.name)) },
+			func(x, y *use) bool {
+				return equal(x, y) && (only(x.labels) != rowCopies || only(y.labels) != rowCopies)
+			}) {
 			join(p[0], p[1])
 			paired[p[0]], paired[p[1]] = true, true
 			c.renamed[p[second].name] = p[first].name

@@ -137,8 +137,6 @@ type Pass struct {
 	Wall  time.Duration `json:"wall_ns"`
 	// Parts are what the pass spends time on, by Part; Exclusive adds up to Wall.
 	Parts []PartTime `json:"parts"`
-	// PerLayer is the time of all kernels of each layer, by its number.
-	PerLayer []time.Duration `json:"per_layer_ns,omitempty"`
 	// Graph is the share of the pass's kernels that graph replays launched.
 	Graph float64 `json:"graph_share"`
 	// Compiled is the share of the pass's kernels that a compiler wrote.
@@ -229,7 +227,7 @@ func (p *Pass) check(parts int) error {
 		}
 		sum += t.Exclusive
 	}
-	if sum != p.Wall || slices.ContainsFunc(p.PerLayer, bad) {
+	if sum != p.Wall {
 		return fmt.Errorf("its parts add up to %d ns, its wall time is %d ns", sum, p.Wall)
 	}
 	for _, share := range []float64{p.Graph, p.Compiled} {

@@ -159,7 +159,7 @@ func TestOneLaunchLess(t *testing.T) {
 
 func TestSummaryLine(t *testing.T) {
 	s := Summary{Label: "new", Trace: "b.json", GPU: "H100", Date: "2026-01-02", Passes: 8, Stage: layer.StageDecode,
-		Batch: -1, Wall: 7505 * time.Microsecond, Graph: 1, Compiled: 0.25}
+		Batch: -1, Tokens: -1, Wall: 7505 * time.Microsecond, Graph: 1, Compiled: 0.25}
 	if want := "B: new, 8 decode passes, 7.50 ms each, 100% of its kernels in graph replays, 25% compiled, H100, 2026-01-02"; s.line("B") != want && s.line("B") != strings.Replace(want, "7.50", "7.51", 1) {
 		t.Errorf("%q, want %q", s.line("B"), want)
 	}
@@ -179,21 +179,6 @@ func TestStepOfOnePass(t *testing.T) {
 		if r.judged != want {
 			t.Errorf("waiting of %v ns: judged %v, want %v", waits, r.judged, want)
 		}
-	}
-}
-
-// Noise is learned from runs of a single pass, too, and not where one has no pass like the others'.
-func TestLearnFromSinglePasses(t *testing.T) {
-	var runs []Run
-	for i := range 5 {
-		runs = append(runs, runOf([]use1{{"attention", 32, 800 + float64(i)}, {"down_proj", 32, 900}}))
-	}
-	if _, err := LearnNoise(t.Context(), sideOf(runs...), Options{}); err != nil {
-		t.Error(err)
-	}
-	runs[4] = runOf([]use1{{"conv", 3, 10}})
-	if _, err := LearnNoise(t.Context(), sideOf(runs...), Options{}); err == nil {
-		t.Error("a run of another program is taken")
 	}
 }
 

@@ -120,7 +120,7 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	se := math.Sqrt(v)
 	la, lb := k.typical(s)
 	r.typical, r.se, r.df = lb-la, se*reference, df
-	if s.class == OfHost && !k.runs { // one step that jumps moves the mean, which is shown, and not the typical step
+	if s.class == OfHost && !k.runs && min(na, nb) > 1 { // one step that jumps moves the mean, which is shown, and not the typical step
 		da, db, between := deviation(s.a), deviation(s.b), floor*reference
 		r.mean = math.Sqrt(da*da/max(1, k.effective*na) + db*db/max(1, k.effective*nb) + 2*between*between)
 	}
@@ -396,4 +396,9 @@ func standardError(x []float64) float64 {
 	}
 	n := float64(len(x))
 	return math.Sqrt(sum / (n - 1) / n)
+}
+
+// deviation is the standard deviation of a sample.
+func deviation(x []float64) float64 {
+	return standardError(x) * math.Sqrt(float64(len(x)))
 }

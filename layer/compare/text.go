@@ -43,7 +43,6 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 		line("")
 	}
 	line("%s", r.B.line("B"))
-	line("")
 	list := func(t *table.Table) error {
 		if markdown {
 			return t.WriteMarkdown(b)
@@ -51,6 +50,7 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 		return t.WriteText(b)
 	}
 	if len(r.Rows) > 0 {
+		line("")
 		if err := list(r.table(l.rows)); err != nil {
 			return err
 		}
@@ -173,10 +173,7 @@ func section(b *table.Writer, title string, list []string, most int) {
 func (s *Summary) line(side string) string {
 	out := side + ": " + name(s)
 	if s.Passes > 0 {
-		out += ", " + table.Counted(s.Passes, string(s.Stage)+" pass", string(s.Stage)+" passes")
-		if s.Batch >= 0 {
-			out += fmt.Sprintf(" of batch %d", s.Batch)
-		}
+		out += ", " + s.Work()
 		out += fmt.Sprintf(", %s each, %.0f%% of its kernels in graph replays, %.0f%% compiled", table.Duration(s.Wall),
 			100*s.Graph, 100*s.Compiled)
 	}
@@ -186,6 +183,11 @@ func (s *Summary) line(side string) string {
 		}
 	}
 	return out
+}
+
+// Work says in words which passes of the side are compared.
+func (s *Summary) Work() string {
+	return identity{stage: s.Stage, batch: s.Batch, tokens: s.Tokens}.passes(s.Passes)
 }
 
 func name(s *Summary) string {
@@ -210,16 +212,16 @@ func (i *Interval) text(judged bool) string {
 // printed.
 const overlaps = 0.05
 
-// overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of
+// Overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of
 // them.
-func (r *Row) overlapped() bool {
+func (r *Row) Overlapped() bool {
 	far := func(x, y time.Duration) bool { return float64(abs(x-y)) > overlaps*float64(max(x, y)) }
 	return r.Class != Waiting && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
 }
 
 // table lists the rows, the largest difference first; after so many of them the others are one.
 func (r *Report) table(most int) *table.Table {
-	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.overlapped() })
+	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Overlapped() })
 	columns := []table.Column{table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"),
 		table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
 		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"),
@@ -243,7 +245,7 @@ func (r *Report) table(most int) *table.Table {
 		if row.A > 0 {
 			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
 		}
-		if r.Delta != 0 {
+		if abs(r.Delta) >= r.Least { // else it is no difference to have a share of
 			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + "%"
 		}
 		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, row.text(row.Judged), share, row.Found,
@@ -251,7 +253,7 @@ func (r *Report) table(most int) *table.Table {
 			first(row.Names(0)), first(row.Names(1))}
 		if both {
 			times := ""
-			if row.overlapped() {
+			if row.Overlapped() {
 				times = us(row.KernelA) + " → " + us(row.KernelB)
 			}
 			cells = slices.Insert(cells, 5, times)
@@ -282,7 +284,7 @@ func (r *Report) cascade() *table.Table {
 func (h *HostReport) table(most int) *table.Table {
 	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"),
 		table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
-		table.Text("Found"), table.Number("Count"))
+		table.Text("Found"), table.Number("Times a step"))
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
 		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged),

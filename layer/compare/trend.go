@@ -103,11 +103,8 @@ func NewTrend(ctx context.Context, runs []TrendRun) (*Trend, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			r, err := compareSlowest(&Side{Runs: all[:k]}, &Side{Runs: all[k:]},
+			r := compareSlowest(&Side{Runs: all[:k]}, &Side{Runs: all[k:]},
 				Options{Stages: s.passes, runs: len(all) > 2}) // one unit, so that p-values can be compared
-			if err != nil {
-				return nil, err
-			}
 			if r.Verdict == NotComparable || r.Doubtful(DoubtWork) {
 				continue
 			}

@@ -231,7 +231,7 @@ func (e *Env) checkDevice(p Program) error {
 	if p.Common&DeviceFlag == 0 {
 		return nil
 	}
-	several := p.AllGPUs || p.SumsGPUs
+	several := p.AllGPUs || p.SumsGPUs || p.RanksGPUs
 	if e.Device == AllGPUs && several {
 		return nil
 	}

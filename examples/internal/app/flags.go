@@ -102,6 +102,8 @@ func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
 	switch {
 	case p.SumsGPUs:
 		usual, words = AllGPUs, words+", or "+AllGPUs+" (summed)"
+	case p.RanksGPUs:
+		usual, words = AllGPUs, words+", or "+AllGPUs+" (each is a rank)"
 	case p.AllGPUs:
 		words += ", or " + AllGPUs
 	}

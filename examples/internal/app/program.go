@@ -48,8 +48,9 @@ type Program struct {
 	Examples []string
 	// Common selects the common flags the program has.
 	Common Common
-	// AllGPUs says that --device may be all; SumsGPUs, that it is where it is not given.
-	AllGPUs, SumsGPUs bool
+	// AllGPUs says that --device may be all; SumsGPUs and RanksGPUs, that it is where it is not given: they add GPUs
+	// up, or take each as a rank.
+	AllGPUs, SumsGPUs, RanksGPUs bool
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
 	Formats []Format

@@ -62,7 +62,6 @@ var documents = []document{
 	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
 	doc("strata.compare/4", "strata compare", compare.Report{}),
 	doc("strata.baseline/2", "strata compare --save", compare.Side{}),
-	doc("strata.noise/1", "strata compare --save-noise", compare.Noise{}),
 	doc("strata.explain/1", "strata explain", command.ExplainDocument{}),
 	doc("strata.fleet/1", "strata fleet", fleet.Report{}),
 	doc("strata.rank/1", "strata digest, a line", fleet.Rank{}),

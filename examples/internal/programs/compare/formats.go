@@ -61,14 +61,15 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 }
 
 func rowCheck(r *compare.Report, row *compare.Row) gate.Check {
-	c := gate.Check{Name: row.Operator, Verdict: gate.Passed, Value: gate.Number(float64(row.Delta)),
+	delta := row.KernelB - row.KernelA // which is what is judged
+	c := gate.Check{Name: row.Operator, Verdict: gate.Passed, Value: gate.Number(float64(delta)),
 		Limit: gate.Number(float64(r.Least)), Unit: "ns",
 		Message: row.Text, Place: place(r, row.Operator)}
 	switch {
 	case !row.Judged:
 		c.Verdict = gate.Skipped
 		c.Message = "not judged: " + c.Message
-	case row.Significant && row.Delta > 0:
+	case row.Significant && delta > 0:
 		c.Verdict = gate.Failed
 	case row.Found == "not clear":
 		c.Verdict = gate.Skipped

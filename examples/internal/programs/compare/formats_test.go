@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer/compare"
 )
 
@@ -100,21 +102,16 @@ func TestFormatsOfGates(t *testing.T) {
 	}
 }
 
-// Noise is learned from five runs and given back; fewer are refused, as is a file that is none.
-func TestNoiseFile(t *testing.T) {
+// --noise sets by how much equal runs differ, and is refused where it is no percentage.
+func TestNoise(t *testing.T) {
 	demo := demoFile(t)
-	path := filepath.Join(t.TempDir(), "noise.json")
-	five := []string{"--b", demo, "--b", demo, "--b", demo, "--b", demo, "--b", demo, "--save-noise", path}
-	apptest.MustRun(t, program(), five...)
-	r := apptest.MustRun(t, program(), "--a", demo, "--b", demo, "--noise", path)
-	if !strings.Contains(r.Stdout, "learned from 5 runs") {
+	r := apptest.MustRun(t, program(), "--a", demo, "--b", demo, "--noise", "1.5%")
+	if !strings.Contains(r.Stdout, "between-run floor 1.50% (given)") {
 		t.Errorf("the report does not say where its floor is from:\n%s", r.Stdout)
 	}
-	for name, args := range map[string][]string{"four runs": five[2:],
-		"not a noise file": {"--a", demo, "--b", demo, "--noise", demo},
-		"absent":           {"--a", demo, "--b", demo, "--noise", path + ".absent"}} {
-		if r := apptest.Run(t, program(), args...); r.Code != 1 {
-			t.Errorf("%s: exit code %d, want 1 (%s)", name, r.Code, r.Stderr)
+	for _, noise := range []string{"0", "-1", "51", "NaN", demo} {
+		if r := apptest.Run(t, program(), "--a", demo, "--b", demo, "--noise", noise); r.Code != 2 {
+			t.Errorf("--noise %s: exit code %d, want 2 (%s)", noise, r.Code, r.Stderr)
 		}
 	}
 }
@@ -143,5 +140,25 @@ func TestServingPath(t *testing.T) {
 	}
 	if r := apptest.Run(t, program(), "--a", demo, "--b", demo, "--allow", "all"); r.Code != 2 {
 		t.Errorf("--allow all: exit code %d, want 2", r.Code)
+	}
+}
+
+// The check of a row fails by what is judged: its kernels, also where others hide more of them than before.
+func TestRowCheck(t *testing.T) {
+	for _, c := range []struct {
+		step, kernels time.Duration
+		judged, found bool
+		word          string
+		want          gate.Verdict
+	}{
+		{-9, 9, true, true, "yes", gate.Failed}, {9, -9, true, true, "yes", gate.Passed},
+		{9, 9, true, false, "", gate.Passed}, {9, 9, true, false, "not clear", gate.Skipped},
+		{9, 9, false, false, "not judged", gate.Skipped},
+	} {
+		row := &compare.Row{Operator: "rope", Interval: compare.Interval{Delta: c.step}, KernelA: 10, KernelB: 10 + c.kernels,
+			Judged: c.judged, Significant: c.found, Found: c.word}
+		if got := rowCheck(&compare.Report{}, row); got.Verdict != c.want || *got.Value != float64(c.kernels) {
+			t.Errorf("%+v: %+v, want %v", c, got, c.want)
+		}
 	}
 }

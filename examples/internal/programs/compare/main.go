@@ -41,12 +41,11 @@ type options struct {
 	failOn, allow     list
 	aLabel, bLabel    string
 	aConfig, bConfig  string
-	passA, passB      int
 	normalize         string
 	save, baseline    string
 	replace           bool
 	page              app.Page
-	noise, saveNoise  string
+	noise             string
 	allowInconclusive bool
 }
 
@@ -65,11 +64,10 @@ func program() app.Program {
 			"compare --b run.sqlite --device 0 --save gpu0.side.json                             # of two GPUs of one trace the first; then:",
 			"compare --baseline gpu0.side.json --b run.sqlite --device 1",
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
-			"compare --b r1.json.gz --b r2.json.gz --b r3.json.gz --b r4.json.gz --b r5.json.gz --save-noise noise.json   # then: --noise noise.json",
 		},
-		AllGPUs: true,
-		Common:  app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
-		Formats: formats(),
+		RanksGPUs: true,
+		Common:    app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats:   formats(),
 		Flags: func(fs *flag.FlagSet) {
 			fs.Var(&o.a, "a", "`FILE|DIR`: trace of side A; repeatable for several runs")
 			fs.Var(&o.b, "b", "`FILE|DIR`: trace of side B; repeatable")
@@ -77,8 +75,6 @@ func program() app.Program {
 			fs.StringVar(&o.bLabel, "b-label", "", "`NAME`: label of side B (default: the file)")
 			fs.StringVar(&o.aConfig, "a-config", "", "`FILE`: config.json of side A's model")
 			fs.StringVar(&o.bConfig, "b-config", "", "`FILE`: config.json of side B's model (default: side A's)")
-			fs.IntVar(&o.passA, "pass-a", -1, "`NUMBER`: forward pass of side A (default: the passes that match)")
-			fs.IntVar(&o.passB, "pass-b", -1, "`NUMBER`: forward pass of side B")
 			fs.StringVar(&o.normalize, "normalize", "none",
 				"`none|tokens`: tokens compares time per token if no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE`: 3% or 'regression 3%' (step), work=3%, waiting=3%, host=3%, operator:attention=5%; repeatable; exit 3: failed, 4: undecided")
@@ -91,9 +87,7 @@ func program() app.Program {
 				"`DIR`: folder of named baselines (default: $STRATA_BASELINES, or .strata)")
 			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline")
 			app.MayReplace(fs, "save", "baseline", "replace")
-			fs.StringVar(&o.noise, "noise", "", "`FILE|PERCENT`: noise between equal runs (default: 0.75; 2 across GPUs)")
-			app.OutputFile(fs, &o.saveNoise, "save-noise",
-				"`FILE`: write the noise between five or more equal runs, given as --b")
+			fs.StringVar(&o.noise, "noise", "", "`PERCENT`: by how much equal runs differ (default: 0.75; 2 across GPUs)")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
@@ -134,7 +128,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err := o.name(env.Args); err != nil {
 		return err
 	}
-	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" && o.saveNoise == "" {
+	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" {
 		return app.Usagef("name a trace for each side, A and B (--a and --b for several runs of one), or --baseline FILE for side A")
 	}
 	file := o.baselineFile(o.save)
@@ -143,9 +137,6 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	b, drawnB, err := o.side(ctx, env, o.b, o.bLabel, cmp.Or(o.bConfig, o.aConfig))
 	if err != nil {
 		return err
-	}
-	if o.saveNoise != "" {
-		return o.learn(ctx, env, b, opts)
 	}
 	if o.save != "" && len(o.a) == 0 && o.baseline == "" {
 		if err := o.saveSide(env, b); err != nil {
@@ -223,9 +214,6 @@ func (o *options) compare() (compare.Options, error) {
 	}
 	if err := o.readNoise(&out); err != nil {
 		return out, err
-	}
-	if o.passA >= 0 || o.passB >= 0 {
-		out.PassA, out.PassB = &o.passA, &o.passB
 	}
 	return out, nil
 }
@@ -407,45 +395,16 @@ func load(path string) (*compare.Side, error) {
 	return s, nil
 }
 
-// readNoise reads --noise: a file, or a number of per cent.
+// readNoise reads --noise.
 func (o *options) readNoise(out *compare.Options) error {
 	if o.noise == "" {
 		return nil
 	}
-	if v, err := strconv.ParseFloat(o.noise, 64); err == nil {
-		const most = 50 // per cent
-		if !(v >= 0 && v <= most) {
-			return app.Usagef("--noise %v: want a percentage from 0 to %d, or a file", v, most)
-		}
-		out.Floor = v / 100
-		return nil
+	const most = 50 // per cent
+	v, err := strconv.ParseFloat(strings.TrimSuffix(o.noise, "%"), 64)
+	if err != nil || !(v > 0 && v <= most) {
+		return app.Usagef("--noise %q: want a percentage above 0, and %d at most", o.noise, most)
 	}
-	f, err := atomicfile.Open(o.noise)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if out.Noise, err = compare.ReadNoise(f); err != nil {
-		return fmt.Errorf("%s: %w", o.noise, err)
-	}
-	return nil
-}
-
-// learn writes what the runs of side B differ by.
-func (o *options) learn(ctx context.Context, env *app.Env, b *compare.Side, opts compare.Options) error {
-	n, err := compare.LearnNoise(ctx, b, opts)
-	if err != nil {
-		return err
-	}
-	for _, path := range o.b { // the date of the newest recording, not of today: the same runs give the same file
-		if info, err := os.Stat(path); err == nil {
-			n.Date = max(n.Date, info.ModTime().UTC().Format(time.DateOnly))
-		}
-	}
-	if err := atomicfile.Write(o.saveNoise, 0o666, func(w io.Writer) error { return app.WriteJSON(w, n) }); err != nil {
-		return err
-	}
-	env.Notef("%d runs, %s passes: all work differs by %.2f%% from run to run; noise saved to %s", n.Runs, n.Stage,
-		100*n.Common, o.saveNoise)
+	out.Floor = v / 100
 	return nil
 }

@@ -96,7 +96,6 @@ func TestExitCodes(t *testing.T) {
 		{"A twice", []string{a, a, "--baseline", old}, 2},
 		{"failed, B without a flag", []string{"--baseline", old, a, "--fail-on", "5%"}, 3},
 		{"a gate that is none", []string{"--a", a, "--b", a, "--fail-on", "much"}, 2},
-		{"no such pass", []string{"--a", a, "--b", a, "--pass-a", "99", "--pass-b", "0"}, 2},
 		{"a file that is absent", []string{"--a", a, "--b", a + ".absent"}, 1},
 		{"not a saved side", []string{"--baseline", a, "--b", a}, 1},
 		{"passed", []string{"--a", a, "--b", a, "--fail-on", "5%"}, 0},
