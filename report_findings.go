@@ -141,6 +141,9 @@ func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := replay.ExplainFusions(ctx, in.Formal, t); err != nil {
+		return err
+	}
 	r.triage, r.Framework = t, t.Framework
 	if r.Model == "" {
 		r.Model = t.Model

@@ -60,6 +60,7 @@ func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) 
 func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
 	wall, _ := s.wall()
 	n, basis := s.steady()
+	out.at = at
 	bound := 0
 	for i := range at {
 		if at[i].HostBound() {

@@ -528,6 +528,9 @@ func (m *page) fuseDetails(f *FuseRow) {
 	if f.Kind == Split {
 		sentence("Fix", f.Action)
 		sentence("Gain", f.Gain.text())
+		if f.Replayed != nil {
+			sentence("Replayed", f.Replayed.Step())
+		}
 	}
 	sentence("Kernels", strings.Join(evidence, ", "))
 	sentence("First", first(f.First))

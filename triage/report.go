@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
@@ -11,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // stageOrder are the stages in the order of a report.
@@ -278,6 +280,9 @@ type FuseRow struct {
 	CandidatePaths   []string   `json:"candidate_paths"`   // sources of fused kernels for it
 	EstimatedGainUS  float64    `json:"estimated_gain_us"` // GPU time in all, likely; 0 for active rows
 	Gain             Gain       `json:"gain"`              // what one kernel in place of these saves
+	// Replayed is what becomes of a step with one kernel in place of the chain, by a replay of the trace; left out
+	// where nothing was replayed, or the trace does not test it.
+	Replayed *finding.Gain `json:"replayed,omitempty"`
 	// State says what can be done about the row, Action how: the flag that turns a
 	// path on and since when it is there, or why it cannot be had.
 	State  FuseState `json:"state"`
@@ -288,6 +293,33 @@ type FuseRow struct {
 	First     *Place        `json:"first,omitempty"`
 	Rationale string        `json:"rationale"`
 	Origin    fusion.Origin `json:"origin"` // where the fused path lives
+
+	at []chain.Occurrence // that the gain counts
+}
+
+// Fused is an occurrence of a chain, as a replay of its step needs it.
+type Fused struct {
+	Trace       *trace.Trace
+	Kernels     []trace.EventID // in order of time
+	Least, Most time.Duration   // what one kernel in their place takes
+}
+
+// Fused lists the occurrences that the row's gain counts; none for rows without one.
+func (f *FuseRow) Fused() (out []Fused) {
+	for i := range f.at {
+		o := &f.at[i]
+		one := Fused{Trace: o.Trace.Trace}
+		var took int64
+		for _, act := range o.Acts {
+			a := &o.Trace.Acts[act]
+			one.Kernels = append(one.Kernels, o.Trace.Event(a).ID())
+			took += a.End - a.Start
+		}
+		price := o.Price()
+		one.Least, one.Most = time.Duration(took-price.High), time.Duration(took-price.Low)
+		out = append(out, one)
+	}
+	return out
 }
 
 // Status is what tables say of a row: its state, of the published rule its kind.

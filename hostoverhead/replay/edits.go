@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
+	"github.com/llmstrata/strata/triage"
 )
 
 // Kind is what an edit changes.
@@ -35,10 +36,12 @@ const (
 	Fuse Kind = "fuse"
 	// Times gives kernels what kernels of their names take in another trace of the same GPU, see [Edit.From].
 	Times Kind = "kernels-of"
+	// Chain makes one kernel of each occurrence of a chain of the triage's fuse table, see [Edit.In].
+	Chain Kind = "chain"
 )
 
 // Kinds lists the kinds of edits.
-func Kinds() []Kind { return []Kind{Cause, Overlap, Graphs, Sync, Kernel, Fuse, Times} }
+func Kinds() []Kind { return []Kind{Cause, Overlap, Graphs, Sync, Kernel, Fuse, Times, Chain} }
 
 // String returns the kind's word.
 func (k Kind) String() string { return string(k) }
@@ -59,7 +62,7 @@ type Edit struct {
 	// Kind says what is changed.
 	Kind Kind `json:"kind"`
 	// Name is a part of the names that the edit is about; of two kernels to fuse the first, Then the second; of Times
-	// the other trace.
+	// the other trace; of Chain the name in the fuse table.
 	Name string `json:"name,omitempty"`
 	Then string `json:"then,omitempty"`
 	// Factor multiplies durations: those of kernels, or the sum of two that are fused. 0: one for kernels to fuse, a
@@ -69,6 +72,7 @@ type Edit struct {
 	cause finding.Cause // of the finding that it follows from
 	times map[string]kernelTimes
 	gpu   string // that times are of
+	fused []triage.Fused
 }
 
 // kernelTimes are the launches of a kernel.
@@ -94,7 +98,7 @@ func (e Edit) From(d *layer.Device) Edit {
 }
 
 // Parse reads an edit as programs take it: "cause=NAME", "overlap", "graphs", "sync=NAME", "kernel=NAME*0.5",
-// "fuse=A+B*0.8", "kernels-of=FILE".
+// "fuse=A+B*0.8", "kernels-of=FILE", "chain=NAME".
 func Parse(text string) (Edit, error) {
 	word, rest, _ := strings.Cut(text, "=")
 	var e Edit
@@ -115,7 +119,7 @@ func Parse(text string) (Edit, error) {
 		e.Name, e.Then, _ = strings.Cut(rest, "+")
 	}
 	if needs := e.Kind != Overlap && e.Kind != Graphs; needs == (e.Name == "") || e.Kind == Fuse && e.Then == "" {
-		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, fuse=FIRST+SECOND*FACTOR or kernels-of=FILE", text)
+		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, fuse=FIRST+SECOND*FACTOR, kernels-of=FILE or chain=NAME", text)
 	}
 	return e, nil
 }
@@ -150,6 +154,8 @@ func (e Edit) Title() string {
 		return fmt.Sprintf("%s in %s its time", e.Name, table.Times(e.factor(), 2))
 	case Times:
 		return "with the kernel times of " + e.Name
+	case Chain:
+		return e.Name + " in one kernel"
 	}
 	return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
 }
@@ -166,7 +172,7 @@ func (e Edit) factor() float64 {
 
 // uses are the edges that a kind rests on.
 var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges,
-	Kernel: streamEdges, Fuse: streamEdges, Times: streamEdges}
+	Kernel: streamEdges, Fuse: streamEdges, Times: streamEdges, Chain: streamEdges}
 
 // plan makes an edit. A reason is given where that cannot be.
 func (m *model) plan(e Edit, c constants) (*plan, string) {
@@ -182,6 +188,8 @@ func (m *model) plan(e Edit, c constants) (*plan, string) {
 		return p, m.planFuse(p, e)
 	case Times:
 		return p, m.planTimes(p, e)
+	case Chain:
+		return p, m.planChain(p, e, c)
 	case Graphs:
 		return p, m.planGraphs(p, c)
 	}

@@ -103,7 +103,7 @@ func (m *model) read(ctx context.Context) error {
 		}
 	}
 	switch {
-	case m.passes < 4 || m.d.Passes[0].PassEvidence == layer.RungWhole:
+	case m.passes < leastPasses || m.d.Passes[0].PassEvidence == layer.RungWhole:
 		m.hidden = "fewer than four steps: how steps differ is unknown"
 	case 50*orphans > n:
 		m.hidden = "launches of more than 2% of the GPU activities are not in the trace"

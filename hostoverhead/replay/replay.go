@@ -13,12 +13,14 @@ import (
 
 // The numbers of the gates.
 const (
-	fewSteps   = 3    // an answer needs so many steps that pass both gates
-	calm       = 0.1  // coefficient of variation up to which steps vary little: a gain is then a figure
-	waitsShare = 0.02 // of a step may be waits for what is not in the trace
-	otherRanks = 0.02 // of the busy time may exchange data with other GPUs
-	slack      = 0.01 // of a step, that an interval is wider by: the replay reproduces steps to within that
-	errors2    = 2    // standard errors
+	fewSteps = 3 // an answer needs so many steps that pass both gates
+	// leastPasses is how many passes have so many steps between them.
+	leastPasses = fewSteps + 1
+	calm        = 0.1  // coefficient of variation up to which steps vary little: a gain is then a figure
+	waitsShare  = 0.02 // of a step may be waits for what is not in the trace
+	otherRanks  = 0.02 // of the busy time may exchange data with other GPUs
+	slack       = 0.01 // of a step, that an interval is wider by: the replay reproduces steps to within that
+	errors2     = 2    // standard errors
 	// sameKernels is the share of the kernels' time whose names another trace must have for its times to be of the
 	// same program: a tenth may be of fallbacks that one of the two ran.
 	sameKernels = 0.9
@@ -120,7 +122,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 			continue
 		}
 		reproduced++
-		if agrees[p] || fast[p] < 0 || slow[p] < 0 {
+		if agrees[p] || fast[p] < 0 || slow[p] < 0 || low.of != nil && !low.of[p+1] {
 			continue
 		}
 		with, quick, late = append(with, float64(base[p])), append(quick, float64(fast[p])),
@@ -145,7 +147,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	g.Base, g.After = time.Duration(baseMean), time.Duration(after)
 	g.Low, g.High = time.Duration(max(0, min(fastMean, slowMean)-wide)), time.Duration(max(fastMean, slowMean)+wide)
 	spread, onKernels := deviation(with)/baseMean, uses[g.Edit.Kind] == streamEdges
-	g.Figure = spread <= calm && (onKernels || g.Edit.Kind == Sync)
+	g.Figure = spread <= calm && (onKernels && g.Edit.Kind != Chain || g.Edit.Kind == Sync)
 	if onKernels {
 		return
 	}

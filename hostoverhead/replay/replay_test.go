@@ -20,6 +20,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
 )
 
 // asked are the edits, and what the generator really changes for each.
@@ -230,6 +231,18 @@ func TestReplayAgainstChangedRuns(t *testing.T) {
 	}
 }
 
+// firstKernels is a chain of the first three kernels of each pass.
+func firstKernels(d *layer.Device) []triage.Fused {
+	out := make([]triage.Fused, len(d.Passes))
+	for k := range d.Kernels() {
+		if p := k.Place().Pass; p != trace.None && len(out[p].Kernels) < 3 {
+			out[p].Trace = d.Analysis().Trace()
+			out[p].Kernels = append(out[p].Kernels, k.Event().ID())
+		}
+	}
+	return out
+}
+
 // TestSharedTraces: on real traces each edit is answered within its interval, never below what the GPU works, or refused
 // with a reason. -v prints the steps that pass both gates.
 func TestSharedTraces(t *testing.T) {
@@ -250,7 +263,8 @@ func TestSharedTraces(t *testing.T) {
 		edits := []replay.Edit{{Kind: replay.Overlap}, {Kind: replay.Graphs}, {Kind: replay.Sync, Name: "ynchronize"},
 			{Kind: replay.Cause, Name: ".py"}, {Kind: replay.Kernel, Name: "gemm"},
 			{Kind: replay.Fuse, Name: "norm", Then: "gemm"},
-			replay.Edit{Kind: replay.Times, Name: "itself"}.From(&a.Devices[0])}
+			replay.Edit{Kind: replay.Times, Name: "itself"}.From(&a.Devices[0]),
+			replay.Edit{Kind: replay.Chain, Name: "first kernels"}.With(firstKernels(&a.Devices[0]))}
 		gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], edits)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ type constants struct {
 	lat  int64 // from that to the first node
 	body int64 // between two nodes
 	host int64 // what the host does before the launches of a step, when it is a step ahead
+	most bool  // a kernel in place of several takes the most that it may, and spares the host nothing but the calls
 }
 
 // The ends of what is assumed: graph calls of 6–15 µs with a latency of 6–20 µs and nodes 0.3–2 µs apart, and 20–200
@@ -15,7 +16,7 @@ type constants struct {
 // overlap steps.
 var (
 	cheap = constants{call: 6_000, lat: 6_000, body: 300, host: 20_000}
-	dear  = constants{call: 15_000, lat: 20_000, body: 2_000, host: 200_000}
+	dear  = constants{call: 15_000, lat: 20_000, body: 2_000, host: 200_000, most: true}
 )
 
 // edges are the kinds of edges that an edit may use.
@@ -34,6 +35,7 @@ type plan struct {
 	order  []int32 // of items; nil: as recorded
 	leaves edges   // edges that are taken out
 	fitted bool    // constants instead of what was measured
+	of     []bool  // the passes that the edit is about; nil: all
 }
 
 // unedited is the replay of the trace as it is.

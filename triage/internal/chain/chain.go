@@ -132,6 +132,9 @@ next:
 	return out
 }
 
+// Price is what one kernel in place of the occurrence saves.
+func (o *Occurrence) Price() Price { return o.price }
+
 // HostBound reports whether time that the GPU saves in an occurrence makes its step no shorter.
 func (o *Occurrence) HostBound() bool { return o.Trace.Absorbed(slices.Max(o.Acts)) }
 

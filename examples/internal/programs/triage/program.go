@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
@@ -168,6 +169,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	}
 	report, err := triage.Analyze(ctx, in, opts)
 	if err != nil {
+		return err
+	}
+	if err := replay.ExplainFusions(ctx, in.Formal, report); err != nil {
 		return err
 	}
 	report.Capture = o.server.validity

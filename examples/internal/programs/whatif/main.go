@@ -4,12 +4,14 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/triage"
 )
 
 // edits is a flag that may be given several times.
@@ -39,7 +41,7 @@ func Program() app.Program {
 	return app.Program{
 		Name: "what-if",
 		Summary: "replays the steps of a trace with one change: a host cause or synchronisation removed, the host one step ahead, all launches in one graph,\n" +
-			"a faster kernel, two kernels fused, the kernel times of another trace. What the trace does not test is refused with the reason (docs/what-if.md).",
+			"a faster kernel, two kernels or a chain of the fuse table fused, the kernel times of another trace. What the trace does not test is refused with the reason (docs/what-if.md).",
 		Examples: []string{
 			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
 			"what-if --trace run.json.gz --edit overlap --edit graphs",
@@ -49,7 +51,7 @@ func Program() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "`EDIT`: cause=N, overlap, graphs, sync=N, kernel=N*F, fuse=N+N*F, kernels-of=FILE; repeatable")
+			fs.Var(&list, "edit", "`EDIT`: cause=N, overlap, graphs, sync=N, kernel=N*F, fuse=N+N*F, kernels-of=FILE, chain=N; repeatable")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, list) },
 	}
@@ -71,13 +73,21 @@ func run(ctx context.Context, env *app.Env, list edits) error {
 	}
 	defer app.CollectOften()()
 	d := &a.Devices[0]
+	isChain := func(e replay.Edit) bool { return e.Kind == replay.Chain }
+	var chains *triage.Report
+	if list == nil || slices.ContainsFunc(list, isChain) {
+		in := triage.Input{Formal: []*layer.Analysis{a}, FormalPaths: []string{env.TraceName()}}
+		if chains, err = triage.Analyze(ctx, in, triage.Options{}); err != nil {
+			return err
+		}
+	}
 	if list == nil {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{})
 		if err != nil {
 			return err
 		}
 		r := &v.Ranks[v.Deciding]
-		list = replay.Suggest(r)
+		list = append(replay.Suggest(r), replay.Chains(chains)...)
 		for i := range a.Devices {
 			if a.Devices[i].ID == r.Device {
 				d = &a.Devices[i]
@@ -85,6 +95,9 @@ func run(ctx context.Context, env *app.Env, list edits) error {
 		}
 	}
 	for i := range list {
+		if isChain(list[i]) {
+			list[i] = list[i].In(chains)
+		}
 		if list[i].Kind != replay.Times {
 			continue
 		}
