@@ -3,9 +3,13 @@ package strata_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +47,13 @@ func TestAnalysesAgree(t *testing.T) {
 		agreeOn(t, path)
 		checked++
 	}
+	for seed := range uint64(3) { // two GPUs, one of which does much more
+		path := filepath.Join(t.TempDir(), fmt.Sprintf("two-gpus-%d.json", seed))
+		writeFile(t, path, twoGPUs(t, seed))
+		agreeOn(t, path)
+		checked++
+	}
+	agreeOn(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite"))
 	folder := testdata.Shared(t, "traces/torch")
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -76,10 +87,13 @@ func agreeOn(t *testing.T, path string) {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if len(a.Devices) != 1 {
-		return // the report is about one of them
+	if len(a.Devices) == 0 {
+		return
 	}
-	d := &a.Devices[0]
+	d, err := a.Device(nil)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
 	g, err := triage.Analyze(t.Context(), triage.Input{Formal: []*layer.Analysis{a}, FormalPaths: []string{path}},
 		triage.Options{})
 	if err != nil {
@@ -89,22 +103,118 @@ func agreeOn(t *testing.T, path string) {
 	if err != nil && h == nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	sameSteps(t, name, r, d, g, h)
-	samePasses(t.Context(), t, name, r, a)
-	sameFindings(t, name, r, g, h)
+	light, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	sameSteps(t, name, r, a, d, g, h)
+	samePasses(t.Context(), t, name, r, a, d, light)
+	sameFindings(t, name, r, d, g, h, light)
+	sameGPUs(t, name, r, a, d, g, h)
+}
+
+// twoGPUs is a trace of two GPUs of one process: decodes on both, of which the second one runs every other kernel only.
+func twoGPUs(t *testing.T, seed uint64) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gen.Write(&b, gen.Config{Seed: seed, Arch: gen.Arch{Family: "Qwen3", Layers: gen.Uniform(6, gen.Layer{}),
+		Hidden: 1024}, Passes: []gen.Pass{{Decodes: 8}, {Decodes: 8}, {Decodes: 8}}}); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	events := doc["traceEvents"].([]any)
+	kernels := 0
+	for _, x := range slices.Clone(events) {
+		e := x.(map[string]any)
+		args, _ := e["args"].(map[string]any)
+		if e["cat"] != "kernel" {
+			continue
+		}
+		if kernels++; kernels%2 == 0 {
+			continue
+		}
+		other := maps.Clone(e)
+		other["args"] = maps.Clone(args)
+		other["args"].(map[string]any)["device"], other["pid"] = 1, 1
+		events = append(events, other)
+	}
+	doc["traceEvents"] = events
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sameGPUs: a finding is of a step of one GPU, which it names where there are several, or the mean of all of them; no
+// gain is larger than a step, and fused paths gain as much as their findings say.
+func sameGPUs(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d *layer.Device, g *triage.Report,
+	h *hostoverhead.Verdict) {
+	t.Helper()
+	several := len(a.Devices) > 1
+	if strings.HasPrefix(name, "two-gpus") && !several {
+		t.Errorf("%s: one GPU", name)
+	}
+	for _, f := range r.Found() {
+		switch {
+		case f.Measure == finding.NoMeasure:
+			continue
+		case f.Measure == finding.Recoverable && f.Share > 1.0001:
+			t.Errorf("%s: %s %s wins %.1f %% of a step", name, f.Kind, f.Code, 100*f.Share)
+		case !several && f.GPUs != 0, f.GPUs > len(a.Devices):
+			t.Errorf("%s: %s %s is the mean of %d GPUs", name, f.Kind, f.Code, f.GPUs)
+		case several && f.GPUs == 0 && (f.Place.Device == nil || !strings.HasPrefix(f.Where, fmt.Sprint("GPU ", d.ID))):
+			t.Errorf("%s: %s %s does not say that it is of GPU %d: %q", name, f.Kind, f.Code, d.ID, f.Where)
+		}
+		steps := 1
+		for i := range g.Stages {
+			steps = max(steps, g.Stages[i].Exposure.Steps/max(f.GPUs, 1))
+		}
+		if n := int64(f.PerStep); n != 0 && f.GPUs > 1 && int64(f.Total)/n > int64(steps) {
+			t.Errorf("%s: %s %s is summed over GPUs: %v of %v a step", name, f.Kind, f.Code, f.Total, f.PerStep)
+		}
+	}
+	for _, p := range r.Passes {
+		if p.Device != d.ID {
+			t.Errorf("%s: pass %d of GPU %d, want %d", name, p.Index, p.Device, d.ID)
+		}
+	}
+	for _, i := range r.Idle {
+		if i.GPU != int(d.ID) || i.Cause == finding.NoCause {
+			t.Errorf("%s: idle time of GPU %d, %q", name, i.GPU, i.Cause)
+		}
+	}
+	if several != (r.HostGPU != nil) || several && *r.HostGPU != int(h.Ranks[h.Deciding].Device) {
+		t.Errorf("%s: the host's verdict is of GPU %v, want %d", name, r.HostGPU, h.Ranks[h.Deciding].Device)
+	}
+	if r.Host == h.Verdict && !strings.Contains(r.HostText, h.Summary) {
+		t.Errorf("%s: the host says %q, the report %q", name, h.Summary, r.HostText)
+	}
+	for _, doubt := range h.Doubts { // those of the recording are findings of the recording
+		if doubt.Code != hostoverhead.DoubtTraceIncomplete && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+			return f.Kind == finding.Doubt && f.Evidence == doubt.Message && f.Confidence == doubt.Weight
+		}) {
+			t.Errorf("%s: the report does not doubt that %s", name, doubt.Message)
+		}
+	}
+	for _, f := range r.Fusions {
+		for _, x := range r.Found() {
+			if x.Kind == finding.Fusion && x.Code == f.Pattern && (x.Stage == f.Stage || x.Stage == "") &&
+				(x.PerStep != f.Gain || x.GPUs != f.GPUs) {
+				t.Errorf("%s: %s gains %v in the table, %v in its finding", name, f.Pattern, f.Gain, x.PerStep)
+			}
+		}
+	}
 }
 
 // sameSteps: the time of all steps, and how much of it is idle.
-func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *triage.Report,
+func sameSteps(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d *layer.Device, g *triage.Report,
 	h *hostoverhead.Verdict) {
 	t.Helper()
-	var wall, idle time.Duration
-	for _, s := range d.Steps() {
-		wall += time.Duration(s.End - s.Start)
-		if s.Kernel == trace.None {
-			idle += time.Duration(s.End - s.Start)
-		}
-	}
+	wall, idle := timeline(d)
 	if r.Wall != wall || r.IdleTime != idle {
 		t.Errorf("%s: the report has %v of %v idle, the timeline %v of %v", name, r.IdleTime, r.Wall, idle, wall)
 	}
@@ -125,17 +235,25 @@ func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *
 				g.Stages[i].IdlePct, share)
 		}
 	}
-	if span != wall || alone != idle {
-		t.Errorf("%s: triage has %v of %v idle, the timeline %v of %v", name, alone, span, idle, wall)
+	var allWall, allIdle time.Duration
+	for i := range a.Devices {
+		w, i := timeline(&a.Devices[i])
+		allWall, allIdle = allWall+w, allIdle+i
 	}
-	if len(h.Ranks) == 1 && len(d.Passes) > 0 {
-		x := &h.Ranks[0].Headroom
+	if span != allWall || alone != allIdle {
+		t.Errorf("%s: triage has %v of %v idle, the timelines %v of %v", name, alone, span, allIdle, allWall)
+	}
+	for k := range h.Ranks {
+		if h.Ranks[k].Device != d.ID || len(d.Passes) == 0 {
+			continue
+		}
+		x := &h.Ranks[k].Headroom
 		if time.Duration(x.WallNS) != wall || time.Duration(x.IdleNS) != idle || x.BusyNS+x.IdleNS != x.WallNS {
 			t.Errorf("%s: host has %v of %v idle, the timeline %v of %v", name, time.Duration(x.IdleNS),
 				time.Duration(x.WallNS), idle, wall)
 		}
 		var caused int64
-		for _, c := range h.Ranks[0].Idle {
+		for _, c := range h.Ranks[k].Idle {
 			caused += c.StepsNS
 		}
 		if caused != x.IdleNS {
@@ -144,17 +262,28 @@ func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *
 	}
 }
 
+// timeline is the time of all steps of a GPU, and how much of it is idle.
+func timeline(d *layer.Device) (wall, idle time.Duration) {
+	for _, s := range d.Steps() {
+		wall += time.Duration(s.End - s.Start)
+		if s.Kernel == trace.None {
+			idle += time.Duration(s.End - s.Start)
+		}
+	}
+	return wall, idle
+}
+
 // samePasses: stage, tokens and time of each pass.
-func samePasses(ctx context.Context, t *testing.T, name string, r *strata.Report, a *layer.Analysis) {
+func samePasses(ctx context.Context, t *testing.T, name string, r *strata.Report, a *layer.Analysis, d *layer.Device,
+	light *roofline.Report) {
 	t.Helper()
-	d := &a.Devices[0]
 	for _, p := range r.Passes {
 		if f := &d.Passes[p.Index]; p.Stage != f.Stage || p.Tokens != f.Tokens || p.Batch != f.Batch {
 			t.Errorf("%s, pass %d: the report has %s %d %d, layer %s %d %d", name, p.Index, p.Stage, p.Tokens, p.Batch,
 				f.Stage, f.Tokens, f.Batch)
 		}
 	}
-	if run, err := compare.Measure(ctx, a); err == nil {
+	if run, err := compare.Measure(ctx, a); err == nil && len(a.Devices) == 1 {
 		for i := range run.Passes {
 			if p := &run.Passes[i]; p.Index < len(r.Passes) &&
 				(p.Stage != r.Passes[p.Index].Stage || p.Wall != r.Passes[p.Index].Wall) {
@@ -163,24 +292,32 @@ func samePasses(ctx context.Context, t *testing.T, name string, r *strata.Report
 			}
 		}
 	}
-	if light, err := roofline.Analyze(ctx, a, roofline.Options{}); err == nil {
-		for i := range light.Passes {
-			if p := &light.Passes[i]; p.Index < len(r.Passes) && p.Stage != r.Passes[p.Index].Stage {
-				t.Errorf("%s, pass %d: light has %s, the report %s", name, p.Index, p.Stage, r.Passes[p.Index].Stage)
-			}
+	for i := range light.Passes {
+		p := &light.Passes[i]
+		if p.Index >= len(r.Passes) {
+			continue
+		}
+		if o := &r.Passes[p.Index]; p.Stage != o.Stage || p.Floor != o.Floor || p.Wall != o.Wall {
+			t.Errorf("%s, pass %d: light has %s of %v, floor %v, the report %s of %v, floor %v", name, p.Index, p.Stage,
+				p.Wall, p.Floor, o.Stage, o.Wall, o.Floor)
 		}
 	}
 }
 
 // sameFindings: what an analysis found is in the report, with the same figures.
-func sameFindings(t *testing.T, name string, r *strata.Report, g *triage.Report, h *hostoverhead.Verdict) {
+func sameFindings(t *testing.T, name string, r *strata.Report, d *layer.Device, g *triage.Report,
+	h *hostoverhead.Verdict, light *roofline.Report) {
 	t.Helper()
-	all := append([]finding.Finding{}, g.Findings...)
+	all := slices.Concat(g.Findings, light.Findings)
 	switch { // the report knows more doubts of idle time than the host, and states none of its findings then
 	case r.Host != h.Verdict && r.Host != hostoverhead.Inconclusive:
 		t.Errorf("%s: the report's host is %s, host says %s", name, r.Host, h.Verdict)
-	case r.Host == h.Verdict && len(h.Ranks) == 1:
-		all = append(all, h.Ranks[0].Findings...)
+	case r.Host == h.Verdict:
+		for i := range h.Ranks {
+			if h.Ranks[i].Device == d.ID {
+				all = append(all, h.Ranks[i].Findings...)
+			}
+		}
 	}
 	for _, want := range all {
 		if want.Share < 0.01 || want.Kind == finding.LargestOperator {

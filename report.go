@@ -18,6 +18,7 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -72,10 +73,12 @@ type Report struct {
 	// Verdict says in one sentence what bounds the run.
 	Verdict string `json:"verdict"`
 	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels. HostText
-	// says why, HostShare is the part of the steps that the host costs.
+	// says why, HostShare is the part of the steps that the host costs on the GPU with the largest part, which HostGPU
+	// names where the recording has several.
 	Host      hostoverhead.Answer `json:"host"`
 	HostText  string              `json:"host_text,omitempty"`
 	HostShare float64             `json:"host_share"`
+	HostGPU   *int                `json:"host_gpu,omitempty"`
 	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`
@@ -145,11 +148,13 @@ type ReportPass struct {
 	// Wall is until the next pass where that follows; Idle of it the GPU did nothing.
 	Wall time.Duration `json:"wall_ns"`
 	Idle time.Duration `json:"idle_ns"`
-	// Floor is the least time that the pass can take, 0 if unknown.
-	Floor   time.Duration `json:"floor_ns"`
-	Layers  int           `json:"layers"`
-	Kernels int           `json:"kernels"`
-	Partial string        `json:"partial"`
+	// Floor is the least time that the pass can take; 0, and absent in JSON, where it is not known.
+	Floor  time.Duration `json:"floor_ns,omitempty"`
+	Layers int           `json:"layers"`
+	// Kernels counts kernels, Activities copies and sets, too.
+	Kernels    int    `json:"kernels"`
+	Activities int    `json:"gpu_activities"`
+	Partial    string `json:"partial"`
 	// Confidence in the pass and its layers, 0…1.
 	Confidence float64 `json:"confidence"`
 	// Chosen says that Operators are of this pass.
@@ -175,15 +180,16 @@ type ReportOperator struct {
 	Kernels  int           `json:"kernels"`
 	Time     time.Duration `json:"time_ns"`
 	Share    float64       `json:"share"` // of the pass's wall time
-	// Floor is the least time that it can take, 0 if unknown; PeakShare is Floor / Time.
-	Floor     time.Duration `json:"floor_ns"`
+	// Floor is the least time that it can take; PeakShare is Floor / Time. 0, and absent in JSON, where not known.
+	Floor     time.Duration `json:"floor_ns,omitempty"`
 	Bound     string        `json:"bound,omitempty"`
-	PeakShare float64       `json:"peak_share"`
+	PeakShare float64       `json:"peak_share,omitempty"`
 }
 
 // ReportIdle is idle time of one cause in the steps.
 type ReportIdle struct {
 	Trace   int           `json:"trace"`       // index in Report.Traces
+	GPU     int           `json:"gpu"`         // its number
 	Group   finding.Group `json:"group"`       // row of the headroom that the cause counts for
 	Cause   finding.Cause `json:"cause"`       // why the GPU is idle
 	PerStep time.Duration `json:"per_step_ns"` // mean over all steps
@@ -192,24 +198,28 @@ type ReportIdle struct {
 	Name string `json:"name,omitempty"`
 }
 
-// ReportExposure is how much of a category's time nothing hides, in one stage.
+// ReportExposure is how much of a category's time nothing hides, in one stage. Its figures are the mean of all steps of
+// all GPUs of the recording.
 type ReportExposure struct {
 	Stage    layer.Stage   `json:"stage"`               // stage of the steps
 	Category string        `json:"category"`            // category of the kernels, see docs/categories.md
 	PerStep  time.Duration `json:"exposed_per_step_ns"` // part of a step in which it runs alone
 	Share    float64       `json:"share"`               // of the step
 	Hidden   time.Duration `json:"hidden_per_step_ns"`  // part of a step in which other work runs beside it
+	GPUs     int           `json:"gpus,omitempty"`      // as in [finding.Size]
 }
 
-// ReportFusion is a known fused path that is used, or could be.
+// ReportFusion is a known fused path that is used, or could be. Its figures are the mean of all steps of all GPUs of the
+// recording.
 type ReportFusion struct {
 	Stage   layer.Stage      `json:"stage"`            // stage of the steps
 	Pattern string           `json:"pattern"`          // name of the fusion
 	State   triage.FuseState `json:"state"`            // whether the path is used, could be, or is unknown
 	Do      string           `json:"do,omitempty"`     // what enables the fused path
 	PerStep time.Duration    `json:"per_step_ns"`      // of its kernels
-	Gain    time.Duration    `json:"gain_per_step_ns"` // at most this can be won
+	Gain    time.Duration    `json:"gain_per_step_ns"` // at most a step becomes shorter by this
 	Times   int              `json:"occurrences"`      // chains found in the stage
+	GPUs    int              `json:"gpus,omitempty"`   // as in [finding.Size]
 }
 
 // reportPart is one trace of the report.
@@ -219,6 +229,7 @@ type reportPart struct {
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
 	idle   []time.Duration
+	copies []int                             // by pass: activities that are no kernels
 	chosen []int                             // passes whose operators are listed, one of a kind
 	types  map[layer.Place]profile.LayerType // of the layers of chosen passes
 }
@@ -295,7 +306,13 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 // newPart measures and chooses the passes of a GPU.
 func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
 	p := &reportPart{name: name, a: a, d: d, types: map[layer.Place]profile.LayerType{},
-		wall: make([]time.Duration, len(d.Passes)), idle: make([]time.Duration, len(d.Passes))}
+		wall: make([]time.Duration, len(d.Passes)), idle: make([]time.Duration, len(d.Passes)),
+		copies: make([]int, len(d.Passes))}
+	for k := range d.Kernels() {
+		if pass := k.Place().Pass; pass != trace.None && k.Event().Kind() != event.Kernel {
+			p.copies[pass]++
+		}
+	}
 	for i, s := range d.Steps() {
 		p.wall[i] += time.Duration(s.End - s.Start)
 		if s.Kernel == trace.None {
@@ -317,7 +334,8 @@ func (p *reportPart) rows(i int) []ReportPass {
 	for n := range p.d.Passes {
 		f := &p.d.Passes[n]
 		out = append(out, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch,
-			Tokens: f.Tokens, Start: f.Start, Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels,
+			Tokens: f.Tokens, Start: f.Start, Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers,
+			Kernels: f.Kernels - p.copies[n], Activities: f.Kernels,
 			Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n),
 			Note: f.Note, Cold: f.Cold})
 	}

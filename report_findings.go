@@ -50,6 +50,12 @@ func (r *Report) addHost(ctx context.Context) error {
 		return err
 	}
 	r.host = v
+	for _, f := range v.Findings { // before those of the deciding GPU
+		// A damaged recording is a finding of the recording.
+		if f.Kind == finding.ServingPath || f.Kind == finding.Doubt && f.Code != hostoverhead.DoubtTraceIncomplete.String() {
+			r.take(r.main(), f)
+		}
+	}
 	if why := r.doubtedIdle(); why != "" {
 		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be decided: "+why
 		return nil
@@ -64,14 +70,12 @@ func (r *Report) addHost(ctx context.Context) error {
 		if len(ranks) > 1 {
 			where += " of " + d.Rank
 		}
-		r.HostText = where + " is affected most: " + v.Summary
+		r.HostText, r.HostGPU = where+" is affected most: "+v.Summary, finding.At(int(d.Device))
 	}
-	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == finding.Low }); i >= 0 {
-		r.HostText += " (low confidence: " + v.Doubts[i].Message + ")"
-	}
-	for _, f := range v.Findings {
-		if f.Kind == finding.ServingPath {
-			r.take(r.main(), f)
+	for _, d := range v.Doubts { // the gravest first
+		if d.Weight == finding.Low || d.Weight == finding.Medium {
+			r.HostText += fmt.Sprintf(" (%s confidence: %s)", d.Weight, d.Message)
+			break
 		}
 	}
 	for i := range v.Ranks {
@@ -109,7 +113,9 @@ func (r *Report) doubtedIdle() string {
 	return ""
 }
 
-// take keeps the findings of an analysis of a part, with the command that shows more.
+// take keeps the findings of an analysis of a part, with the command that shows more. One rule for a recording of
+// several GPUs: figures are of a step of one GPU, which Place.Device names, the part's unless the analysis names
+// another; or they are the mean of all of them, as Size.GPUs says.
 func (r *Report) take(p *reportPart, list ...finding.Finding) {
 	for _, f := range list {
 		if f.Next == "" {
@@ -117,6 +123,13 @@ func (r *Report) take(p *reportPart, list ...finding.Finding) {
 		}
 		f.Place.Trace = p.name
 		f.Where = cmp.Or(f.Where, table.Cut(table.Clean(f.Place.String()), nameWidth))
+		if len(p.a.Devices) > 1 && f.Measure != finding.NoMeasure && f.GPUs == 0 {
+			if f.Place.Device == nil {
+				f.Place.Device = finding.At(int(p.d.ID))
+			}
+			f.Where = strings.TrimSuffix(fmt.Sprintf("GPU %d, %s", *f.Place.Device, f.Where), ", ")
+			f.Next += fmt.Sprintf(" --device %d", *f.Place.Device)
+		}
 		r.found = append(r.found, f)
 	}
 }
@@ -124,8 +137,10 @@ func (r *Report) take(p *reportPart, list ...finding.Finding) {
 // addIdle lists the idle time inside the steps of a part by cause.
 func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 	for _, f := range rank.Findings {
-		r.Idle = append(r.Idle, ReportIdle{Trace: r.index(p), Group: f.Cause.Group(), Cause: f.Cause,
-			PerStep: f.PerStep, Share: f.Share, Name: f.Place.Name})
+		if f.Kind == finding.IdleTime {
+			r.Idle = append(r.Idle, ReportIdle{Trace: r.index(p), GPU: int(rank.Device), Group: f.Cause.Group(),
+				Cause: f.Cause, PerStep: f.PerStep, Share: f.Share, Name: f.Place.Name})
+		}
 	}
 	r.take(p, rank.Findings...)
 }
@@ -160,17 +175,19 @@ func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
 // addStage lists exposure and fused paths of a stage.
 func (r *Report) addStage(s *triage.StageReport) {
 	e := s.Exposure
-	perStep := func(ns float64) time.Duration { return time.Duration(ns / float64(max(e.Steps, 1))) }
+	gpus := finding.Size{}.OfGPUs(s.Devices).GPUs
+	perStep := func(ns float64) time.Duration { return time.Duration(ns / float64(max(e.Steps, s.Devices, 1))) }
 	for _, row := range e.Rows {
 		r.Exposure = append(r.Exposure, ReportExposure{Stage: s.PassStage, Category: row.Category,
 			PerStep: perStep(float64(row.ExposedNS)),
 			Hidden:  perStep(float64(row.HiddenNS)), Share: ratio(time.Duration(row.ExposedNS),
-				time.Duration(e.WallNS))})
+				time.Duration(e.WallNS)), GPUs: gpus})
 	}
 	const nsPerUS = 1e3
 	for _, f := range s.Fuse {
 		r.Fusions = append(r.Fusions, ReportFusion{Stage: s.PassStage, Pattern: f.Pattern, State: f.State, Do: f.Action,
-			PerStep: perStep(f.RelatedUS * nsPerUS), Gain: f.Gain.Step(), Times: f.Occurrences})
+			PerStep: perStep(f.RelatedUS * nsPerUS), Gain: perStep(float64(f.Gain.StepHighNS)), Times: f.Occurrences,
+			GPUs: gpus})
 	}
 }
 
@@ -189,7 +206,7 @@ func (r *Report) rank() {
 	finding.Rank(r.found)
 	for _, f := range r.found {
 		switch {
-		case f.Kind == finding.LargestOperator: // the table of operators has it; its size alone is no defect
+		case f.Kind == finding.LargestOperator: // the table of operators has it, and NoFloor what has none
 		case f.Kind.Info().Doubt > 0, f.Kind == finding.Doubt, f.Share >= leastShare && f.Measure != finding.NoMeasure:
 			r.Findings = append(r.Findings, f)
 		}
@@ -217,10 +234,7 @@ func (r *Report) sentence() string {
 	if on := r.dependsOn(); on != "" {
 		return "GPU utilization is unknown: " + on + "."
 	}
-	idle, of := ratio(r.IdleTime, r.Wall), finding.OfStep
-	if r.whole() {
-		of = finding.OfWindow
-	}
+	idle, of := ratio(r.IdleTime, r.Wall), r.basis()
 	text := fmt.Sprintf("The GPU is busy %s%% %s.", table.Fixed(100*(1-idle), 1), of.Title())
 	if idle >= hostBound {
 		most := "at most " + table.WithArticle(table.Times(r.Headroom, 2)) + " speedup"
@@ -232,7 +246,13 @@ func (r *Report) sentence() string {
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
-			return text + fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(f.PerStep), each(&f), f.Text)
+			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(f.PerStep), each(&f), f.Text)
+			break
+		}
+	}
+	for _, f := range r.Findings { // sorted by size
+		if f.Kind == finding.NoFloor {
+			return text + fmt.Sprintf(" %s: %s %s.", f.Text, table.Pct(100*f.Share, 1), f.Of.Title())
 		}
 	}
 	return text
@@ -258,15 +278,15 @@ func (r *Report) dependsOn() string {
 	return ""
 }
 
-// whole reports whether no part has separate passes: a step is then the complete window.
-func (r *Report) whole() bool {
+// basis is what shares of the steps are of: the window where no part has separate passes.
+func (r *Report) basis() finding.Basis {
 	for _, p := range r.parts {
 		if p.d != nil && slices.ContainsFunc(p.d.Passes,
 			func(fp layer.ForwardPass) bool { return fp.PassEvidence != layer.RungWhole }) {
-			return false
+			return finding.OfStep
 		}
 	}
-	return true
+	return finding.OfWindow
 }
 
 func stageName(s layer.Stage) string {
@@ -296,7 +316,7 @@ func sizeOf(f *finding.Finding) string {
 	if f.Of == finding.OfGPU {
 		return f.Measure.Amount(f.Total) + share
 	}
-	return f.Measure.Amount(f.PerStep) + " " + each(f) + share
+	return f.Measure.Amount(f.PerStep) + " " + each(f) + meanOf(f.GPUs) + share
 }
 
 // stepOf names a step of a stage, "" for any.

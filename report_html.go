@@ -383,7 +383,7 @@ func (r *Report) tables() []page.Section {
 		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("Per step"),
 			page.Number("% of step"), page.Code("Mostly in")}}
 	for _, i := range r.Idle {
-		idle.Add(i.Group, cmp.Or(i.Cause.String(), "short gaps"), took(i.PerStep), number(100*i.Share, 1), i.Name)
+		idle.Add(i.Group, i.Cause.String(), took(i.PerStep), number(100*i.Share, 1), i.Name)
 	}
 	exposed := page.Table{Caption: "Time in which nothing of another category runs", FoldAfter: shownRows / 2,
 		Columns: []page.Column{page.Text("Stage"), page.Text("Category"), page.Number("Exposed per step"),

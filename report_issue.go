@@ -61,6 +61,11 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 	b.WriteString("\n### Reproduce\n\n    strata report TRACE --format issue\n    strata explain ID\n\n### Uncertain\n\n")
 	fmt.Fprintf(&b, "- Recording: %s%s\n", r.Health, r.codes())
 	fmt.Fprintf(&b, "- Coverage: %s\n", r.coverageText())
+	for _, f := range r.Findings {
+		if f.Kind == finding.Doubt {
+			fmt.Fprintf(&b, "- %s (`%s`)\n", table.EscapeMarkdown(f.Text), f.Code)
+		}
+	}
 	b.WriteString("- \"Up to\" is an upper bound, not a promise.\n")
 	_, err := io.WriteString(table.NewCleaner(w), b.String())
 	return err

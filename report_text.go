@@ -221,10 +221,15 @@ func (p *printer) findings(r *Report) {
 		return
 	}
 	n := p.limit(len(r.Findings), topFindings)
-	for i, f := range r.Findings[:n] {
-		p.finding(i+1, &f)
+	left := 0
+	for i, f := range r.Findings {
+		if i < n || f.Kind == finding.NoFloor { // what takes most is always named
+			p.finding(i+1, &f)
+		} else {
+			left++
+		}
 	}
-	p.more(len(r.Findings)-n, "finding", "findings")
+	p.more(left, "finding", "findings")
 }
 
 func (p *printer) finding(n int, f *finding.Finding) {
@@ -298,7 +303,7 @@ func (p *printer) passes(r *Report) {
 		cols = append(cols, table.Number("Confidence"), table.Number("Kernels"), table.Number("Start s"))
 	}
 	if floors {
-		cols = append(cols, table.Number("Floor ms"), table.Number("Of floor"))
+		cols = append(cols, table.Number("Floor ms"), table.Number("Floor % of step"))
 	}
 	t := table.New(append(cols, table.Text("Note"))...)
 	n := p.limit(len(r.Passes), topPasses)
@@ -310,7 +315,7 @@ func (p *printer) passes(r *Report) {
 				table.Seconds(time.Duration(s.Start), 6))
 		}
 		if floors {
-			cells = append(cells, positive(s.Floor), percentOf(s.Floor, s.Wall))
+			cells = append(cells, positive(s.Floor), percentOf(s.Floor, s.Wall, 1))
 		}
 		t.Row(append(cells, passNote(s))...)
 	}
@@ -375,17 +380,17 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	for _, row := range rows {
 		floors = floors || row.Floor > 0
 	}
-	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("#"), table.Number("ms"),
-		table.Number("Share %")}
+	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("Kernels"), table.Number("ms"),
+		table.Number(r.basis().Percent())}
 	if floors {
-		cols = append(cols, table.Number("Floor ms"), table.Number("Of peak %"), table.Text("Bound"))
+		cols = append(cols, table.Number("Floor ms"), table.Number("% of peak"), table.Text("Bound"))
 	}
 	t := table.New(append(cols, table.Text("Longest kernel"))...)
 	for _, row := range rows {
 		cells := []string{row.LayerType, row.Operator, strconv.Itoa(row.Kernels), millis(row.Time),
 			table.Fixed(100*row.Share, 1)}
 		if floors {
-			cells = append(cells, positive(row.Floor), percentOf(row.Floor, row.Time), row.Bound)
+			cells = append(cells, positive(row.Floor), percentOf(row.Floor, row.Time, 0), row.Bound)
 		}
 		t.Row(append(cells, row.Kernel)...)
 	}
@@ -418,9 +423,9 @@ func (p *printer) exposure(r *Report) {
 	if len(r.Exposure) == 0 {
 		return
 	}
-	p.heading(2, "Exposed time: no other category overlaps")
+	p.heading(2, "Exposed time: no other category overlaps"+meanOf(r.Exposure[0].GPUs))
 	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed (ms/step)"),
-		table.Number("Share %"), table.Number("Hidden (ms/step)"))
+		table.Number(r.basis().Percent()), table.Number("Hidden (ms/step)"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
 			t.Row(e.Stage.String(), e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
@@ -433,9 +438,9 @@ func (p *printer) fusions(r *Report) {
 	if len(r.Fusions) == 0 {
 		return
 	}
-	p.heading(2, "Fusions")
+	p.heading(2, "Fusions"+meanOf(r.Fusions[0].GPUs))
 	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"),
-		table.Number("Gain ms"), table.Number("Count"), table.Text("Fix"))
+		table.Number("Gain (ms/step)"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
 		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times),
@@ -473,6 +478,14 @@ func (p *printer) notes(r *Report) {
 	p.more(len(all)-n, "note", "notes")
 }
 
+// meanOf says that figures are of several GPUs.
+func meanOf(gpus int) string {
+	if gpus > 1 {
+		return fmt.Sprintf(", mean of %d GPUs", gpus)
+	}
+	return ""
+}
+
 func millis(d time.Duration) string {
 	return table.Fixed(float64(d)/float64(time.Millisecond), 3)
 }
@@ -485,11 +498,11 @@ func positive(d time.Duration) string {
 	return millis(d)
 }
 
-func percentOf(part, whole time.Duration) string {
+func percentOf(part, whole time.Duration, decimals int) string {
 	if part <= 0 || whole <= 0 {
 		return table.None
 	}
-	return table.Percent(float64(part), float64(whole), 0)
+	return table.Percent(float64(part), float64(whole), decimals)
 }
 
 // known is a count that is −1 where it is not known.

@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
@@ -28,7 +27,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	wall, _ := s.wall()
 	n, basis := s.steady()
 	size := func(m finding.Measure, ns int64) finding.Size {
-		return finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall))
+		return finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall)).OfGPUs(r.Devices)
 	}
 	stage := r.PassStage
 	if stage == layer.StageUnknown {
@@ -162,30 +161,23 @@ func (r *ExposureRow) place() (finding.Place, string) {
 	if w == nil {
 		return finding.Place{}, ""
 	}
-	return w.place(), fmt.Sprintf("longest: %s at %s s, %s", nanos(int64(w.EndNS-w.StartNS)),
-		table.Seconds(time.Duration(w.StartNS), 6),
-		table.Cut(table.Clean(w.Kernel), nameWidth))
+	return w.place(), fmt.Sprintf("longest stretch: %s from %s s, beginning with %s", nanos(int64(w.EndNS-w.StartNS)),
+		table.Seconds(time.Duration(w.StartNS), 6), table.Cut(table.Clean(w.Kernel), nameWidth))
 }
 
 // place is p as findings have it.
 func (p *Place) place() finding.Place {
-	out := finding.Place{Kernel: p.Kernel, Start: time.Duration(p.StartNS), End: time.Duration(p.EndNS)}
-	if p.Pass != trace.None {
-		out.Pass = finding.At(p.Pass)
-	}
-	if p.Layer != trace.None {
-		out.Layer = finding.At(p.Layer)
-	}
-	return out
+	return finding.Place{Pass: p.Pass, Layer: p.Layer, Kernel: p.Kernel, Start: time.Duration(p.StartNS),
+		End: time.Duration(p.EndNS)}
 }
 
 // String names pass and layer, or the time outside of passes.
 func (p *Place) String() string {
 	switch {
-	case p.Pass == trace.None:
+	case p.Pass == nil:
 		return table.Seconds(time.Duration(p.StartNS), 6) + " s"
-	case p.Layer == trace.None:
-		return fmt.Sprintf("pass %d", p.Pass)
+	case p.Layer == nil:
+		return fmt.Sprintf("pass %d", *p.Pass)
 	}
-	return fmt.Sprintf("pass %d, layer %d", p.Pass, p.Layer)
+	return fmt.Sprintf("pass %d, layer %d", *p.Pass, *p.Layer)
 }

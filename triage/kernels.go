@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
@@ -401,13 +400,13 @@ func (s *stageWork) steps() (steps, batch int) {
 
 // devices counts the devices that the stage's work ran on.
 func (s *stageWork) devices() int {
-	devices := map[trace.DeviceID]bool{}
-	for _, w := range s.parts {
-		for d, acts := range w.OfDevice {
+	n := 0
+	for _, w := range s.parts { // ranks number their GPUs alike
+		for _, acts := range w.OfDevice {
 			if slices.ContainsFunc(acts, func(a activity.Activity) bool { return int(a.Stage) == s.index }) {
-				devices[d] = true
+				n++
 			}
 		}
 	}
-	return len(devices)
+	return n
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -579,7 +578,7 @@ func first(p *Place) string {
 	switch {
 	case p == nil:
 		return ""
-	case p.Pass == trace.None:
+	case p.Pass == nil:
 		return "at " + clock(int64(p.StartNS))
 	}
 	return p.String() + ", at " + clock(int64(p.StartNS))

@@ -370,8 +370,10 @@ func (s FuseState) Asks() bool { return states[s].asks }
 
 // Place is where something begins, or a stretch of time.
 type Place struct {
-	Pass    int        `json:"pass"`     // [trace.None] outside, as Layer is, also where it cannot be known
-	Layer   int        `json:"layer"`    // index of the layer
+	// Pass and Layer are indices; nil, and absent in JSON, outside of passes and layers, and where the layer's number
+	// cannot be known.
+	Pass    *int       `json:"pass,omitempty"`
+	Layer   *int       `json:"layer,omitempty"`
 	StartNS trace.Time `json:"start_ns"` // since the trace's first event
 	// EndNS ends a stretch that begins with Kernel, named by its label.
 	EndNS  trace.Time `json:"end_ns,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -130,12 +131,14 @@ func (a *analysis) hiddenSize() (n int) {
 
 // placeOf is where a kernel is that runs at some time.
 func placeOf(k layer.Kernel, at trace.Time) Place {
-	out := Place{Pass: trace.None, Layer: trace.None, StartNS: at}
-	if k.Valid() {
-		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
-		if out.Pass != trace.None && k.Device().Passes[out.Pass].FromEnd {
-			out.Layer = trace.None // which one it is cannot be known
-		}
+	out := Place{StartNS: at}
+	if !k.Valid() || k.Place().Pass == trace.None {
+		return out
+	}
+	out.Pass = finding.At(k.Place().Pass)
+	// Of a pass whose layers are counted from the end, the number of a layer cannot be known.
+	if k.Place().Layer != trace.None && !k.Device().Passes[*out.Pass].FromEnd {
+		out.Layer = finding.At(k.Place().Layer)
 	}
 	return out
 }

@@ -257,8 +257,8 @@ func TestTablesOfAStage(t *testing.T) {
 		t.Errorf("an empty table is written: %q", got)
 	}
 	for want, p := range map[string]*Place{
-		"": nil, "at 1.500 ms": {Pass: trace.None, Layer: 3, StartNS: 1_500_000},
-		"pass 0, at 1.500 ms": {Layer: trace.None, StartNS: 1_500_000}, "pass 2, layer 0, at 0.000 ms": {Pass: 2},
+		"": nil, "at 1.500 ms": {Layer: new(int), StartNS: 1_500_000},
+		"pass 0, at 1.500 ms": {Pass: new(int), StartNS: 1_500_000}, "pass 0, layer 0, at 0.000 ms": {Pass: new(int), Layer: new(int)},
 	} {
 		if got := first(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

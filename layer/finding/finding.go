@@ -44,11 +44,13 @@ type Size struct {
 	Measure Measure `json:"measure"`
 	// PerStep is the mean over all steps of the finding's stage, negative for a change that makes steps faster.
 	PerStep time.Duration `json:"per_step_ns"`
-	// Total is the sum over these steps. Findings are ranked by it.
+	// Total is the sum over the steps of one GPU. Findings are ranked by it.
 	Total time.Duration `json:"total_ns"`
 	// Share is Total as a part of the time that Of names, 0…1.
 	Share float64 `json:"share"`
 	Of    Basis   `json:"share_of"`
+	// GPUs is how many GPUs PerStep, Total and Share are the mean of; 0, and absent in JSON, for one.
+	GPUs int `json:"gpus,omitempty"`
 }
 
 // SizeOf returns the size of total ns in n steps that take wall together.
@@ -59,6 +61,14 @@ func SizeOf(m Measure, of Basis, total time.Duration, n int, wall time.Duration)
 	}
 	if wall > 0 {
 		s.Share = float64(total) / float64(wall)
+	}
+	return s
+}
+
+// OfGPUs returns the mean of n GPUs of a size whose Total adds them up.
+func (s Size) OfGPUs(n int) Size {
+	if n > 1 {
+		s.Total, s.GPUs = s.Total/time.Duration(n), n
 	}
 	return s
 }

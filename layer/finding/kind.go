@@ -27,7 +27,8 @@ const (
 	Fusion               // a known fused path is not used
 	AboveFloor           // an operator takes longer than the GPU needs for it
 	SmallKernels         // many kernels too short to fill the GPU
-	LargestOperator      // what takes most, where nothing says how long it should take
+	NoFloor              // operators that take much, and of which nothing says how long they should take
+	LargestOperator      // the operators that take most
 
 	// What changed between two runs.
 	OperatorChanged // an operator became slower or faster
@@ -112,6 +113,9 @@ var kinds = [numKinds]struct {
 	SmallKernels: {"small-kernels", KindInfo{"Many small kernels", "Kernels are too short to fill the GPU.", 0,
 		"light",
 		Advice{Do: "Fuse the kernels."}, colourWork}},
+	NoFloor: {"no-floor", KindInfo{"Operators without a floor",
+		"Operators take much of a step, and nothing says how much of it they need.", 0, "light",
+		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}, colourWork}},
 	LargestOperator: {"largest-operator", KindInfo{"Largest operator",
 		"The operator that takes most time. Nothing says how long it should take.", 0, "light",
 		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}, colourWork}},

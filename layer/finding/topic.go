@@ -68,6 +68,8 @@ var kindDepths = map[Kind]depth{
 		"Peaks are data-sheet figures. No kernel reaches them; 85 to 95% is good.", lightPage},
 	SmallKernels: {"Kernels that take less than the GPU needs to start and drain one.",
 		"Some of them may already overlap others on a second stream.", lightPage},
+	NoFloor: {"Operators whose sizes are not known, with at least 10% of the step together.",
+		"Their size alone is no defect: they may be as fast as the GPU allows.", lightPage},
 	LargestOperator: {"The operator with most kernel time in the steps, at least 10%.",
 		"Size alone is no defect.", lightPage},
 	OperatorChanged: {"Kernel time of the operator in passes of the same kind, with an interval at 95%.", steadyLimit,

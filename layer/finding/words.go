@@ -189,6 +189,14 @@ func (b Basis) String() string {
 // Title is the text after a percentage: "of step time".
 func (b Basis) Title() string { return bases[b].title }
 
+// Percent heads a column of percentages: "% of step".
+func (b Basis) Percent() string {
+	if b == OfGPU {
+		return "% of GPU time"
+	}
+	return "% of " + bases[b].word
+}
+
 // MarshalText returns the basis's word.
 func (b Basis) MarshalText() ([]byte, error) {
 	return []byte(b.String()), vocabulary.Check("basis", Bases(), b)

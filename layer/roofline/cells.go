@@ -156,6 +156,9 @@ func (s *opSum) join(o *opSum) {
 	if s.work.Keys == 0 {
 		s.work.Queries, s.work.Keys = o.work.Queries, o.work.Keys
 	}
+	flop, bytes := s.work.most()
+	moreFLOP, moreBytes := o.work.most()
+	s.work.MostFLOP, s.work.MostBytes, s.work.Open = flop+moreFLOP, bytes+moreBytes, s.work.Open || o.work.Open
 	s.work.FLOP += o.work.FLOP
 	s.work.Bytes += o.work.Bytes
 	s.least += o.least

@@ -23,7 +23,7 @@ type Collective struct {
 	Transfer time.Duration `json:"transfer_ns"`
 	Waiting  time.Duration `json:"waiting_ns"`
 	// Floor is what links and latency need at least for Time's exchanges, or that of the shortest of the same; 0 unknown.
-	Floor time.Duration `json:"floor_ns"`
+	Floor time.Duration `json:"floor_ns,omitempty"`
 }
 
 // RankWait is how long one rank waits in the collectives that were separated. The rank that waits least is the one

@@ -9,21 +9,26 @@ import (
 
 // Cost is what an operator has to do, and how long that takes at least.
 type Cost struct {
-	// M, N, K are the sizes of one product; 0 for others.
+	// M, N, K are the sizes of one product; 0, and absent in JSON, for others.
 	M int64 `json:"m,omitempty"`
 	N int64 `json:"n,omitempty"`
 	K int64 `json:"k,omitempty"`
-	// GFLOP are 10⁹ operations; Bytes are weights, cache and activations.
-	GFLOP float64 `json:"gflop"`
-	Bytes int64   `json:"bytes"`
-	// Floor is 0 where it is not known.
-	Floor time.Duration `json:"floor_ns"`
+	// GFLOP are 10⁹ operations; Bytes are weights, cache and activations. 0, and absent, where none are known.
+	GFLOP float64 `json:"gflop,omitempty"`
+	Bytes int64   `json:"bytes,omitempty"`
+	// MostGFLOP and MostBytes bound them from above where the recording shows the least only; 0, and absent, where
+	// they are exact. AtLeast says that nothing bounds them.
+	MostGFLOP float64 `json:"gflop_at_most,omitempty"`
+	MostBytes int64   `json:"bytes_at_most,omitempty"`
+	AtLeast   bool    `json:"work_at_least,omitempty"`
+	// Floor is 0, and absent, where it is not known.
+	Floor time.Duration `json:"floor_ns,omitempty"`
 	// what limits it at the floor: "compute", "memory", "link", "latency", "" where not known
 	Bound string `json:"bound"`
 	// Basis says what Floor rests on, or why there is none.
 	Basis Basis `json:"floor_basis"`
-	// PeakShare is Floor by the time that the operator took; 0 where one of them is not known.
-	PeakShare float64 `json:"peak_share"`
+	// PeakShare is Floor by the time that the operator took; 0, and absent, where one of them is not known.
+	PeakShare float64 `json:"peak_share,omitempty"`
 }
 
 // ComputeBound reports whether arithmetic limits it at its floor.
@@ -41,6 +46,21 @@ func costOf(w *opWork, f *floor, count int, floor, took time.Duration) Cost {
 		c.PeakShare = float64(floor) / float64(took)
 	}
 	return c
+}
+
+// bounds takes over the interval of recorded work of attention and experts. Of others, such as a gather from a table,
+// the most is all of its inputs, which says nothing.
+func (c *Cost) bounds(w *Work) {
+	if w.Kind != OpAttention && w.Kind != OpExperts {
+		return
+	}
+	flop, bytes := w.most()
+	if c.AtLeast = w.Open; flop > w.FLOP {
+		c.MostGFLOP = flop / 1e9
+	}
+	if bytes > w.Bytes {
+		c.MostBytes = int64(bytes + 0.5)
+	}
 }
 
 // cost keeps the cost of an instance: of one that is counted by the plan at its longest kernel. A pass whose floor is
@@ -93,6 +113,7 @@ func (g *opGroup) cost(withheld bool) Cost {
 	w := opWork{M: g.work.M, N: g.work.N, K: g.work.K, FLOP: g.work.FLOP, Activations: g.work.Bytes}
 	c := costOf(&w, &g.floor, 1, least, g.took)
 	c.Basis = basis
+	c.bounds(&g.work)
 	return c
 }
 

@@ -19,13 +19,14 @@ type Bucket struct {
 	Passes   int   `json:"passes"`
 	Tokens   int64 `json:"tokens"`
 	Requests int64 `json:"requests"`
-	// Wall adds up the times of the passes, each up to the start of the next one; PerToken and PerRequest divide it.
+	// Wall adds up the times of the passes, each up to the start of the next one; PerToken and PerRequest divide it,
+	// absent in JSON where Tokens and Requests are not known.
 	Wall       time.Duration `json:"wall_ns"`
-	PerToken   time.Duration `json:"per_token_ns"`
-	PerRequest time.Duration `json:"per_request_ns"`
-	// Floored and Floor are the parts of Wall and of the floors in passes that have one.
+	PerToken   time.Duration `json:"per_token_ns,omitempty"`
+	PerRequest time.Duration `json:"per_request_ns,omitempty"`
+	// Floored and Floor are the parts of Wall and of the floors in passes that have one; Floor is absent for none.
 	Floored time.Duration `json:"floored_wall_ns"`
-	Floor   time.Duration `json:"floor_ns"`
+	Floor   time.Duration `json:"floor_ns,omitempty"`
 	// Rows are the rows that kernels ran for Asked tokens, over passes where both are known; their difference is
 	// padding.
 	Rows  int64 `json:"rows"`

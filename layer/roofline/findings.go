@@ -31,6 +31,9 @@ const (
 	// nothing to overlap.
 	shortRows = 4
 	keyBlock  = 128
+	// muchTime is the share of a pass from which operators without a floor are named: twice as fast they would win 5%,
+	// more than runs differ by.
+	muchTime = 0.1
 )
 
 // A defect is why an operator is above its floor, and what helps.
@@ -65,13 +68,15 @@ func (r *measured) findings() []finding.Finding {
 	for g := range heads {
 		r.above(group(g), add)
 	}
-	if booked := r.booked[small]; booked > 0 {
-		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Evidence: r.launches(small) + ".",
-			Confidence: finding.High}
+	// A kernel fused into its neighbour saves its start and drain, which the shortest kernels show; its work stays.
+	if gain := min(r.booked[small], time.Duration(r.counts[small])*r.walk.shortest); gain > 0 {
+		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Confidence: finding.High,
+			Evidence: fmt.Sprintf("They take %s in %s. The GPU's shortest kernels take %s.",
+				table.Duration(r.booked[small]), r.launches(small), table.Duration(r.walk.shortest))}
 		if k := r.longest[small]; k.Valid() {
 			f.Place.Kernel = shortName(k)
 		}
-		add(f, finding.Recoverable, booked)
+		add(f, finding.Recoverable, gain)
 	}
 	if c := &r.copied; c.booked > 0 {
 		add(finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Kernels that copy, cast or clear",
@@ -80,8 +85,31 @@ func (r *measured) findings() []finding.Finding {
 			Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}},
 			finding.Recoverable, c.booked)
 	}
+	for g := range heads {
+		r.noFloor(group(g), add)
+	}
 	finding.Rank(out)
 	return append(append(r.contradictions(), out...), r.uneven()...)
+}
+
+// noFloor names the operators of a heading that take much of the pass, and of which nothing says how much they need.
+func (r *measured) noFloor(g group, add func(finding.Finding, finding.Measure, time.Duration)) {
+	var took time.Duration
+	for _, c := range r.order {
+		if c.group == g && r.bare(c) {
+			took += c.booked
+		}
+	}
+	if float64(took) < muchTime*float64(r.pass.Wall) || took == 0 {
+		return
+	}
+	why, do := r.missing(g)
+	f := finding.Finding{Kind: finding.NoFloor, Code: headCodes[g], Text: "No floor is known for " + heads[g].name,
+		Evidence: fmt.Sprintf("Operators: %s. %s", r.bareOf(g), why), Confidence: finding.High, Advice: finding.Advice{Do: do}}
+	if _, longest := r.launched(g, true); longest.Valid() {
+		f.Place.Kernel = shortName(longest)
+	}
+	add(f, finding.Taken, took)
 }
 
 // uneven says that the time proves that fewer experts were read than an even choice reads. A time in which not even

@@ -263,11 +263,11 @@ func (r *measured) withhold() {
 		if r.basis == BasisNone || r.load == nil {
 			r.pass.Basis = BasisShapes
 		}
-		r.pass.AtLeast = r.pass.Basis == BasisWeights
 	}
 	if r.raw > 0 {
 		r.pass.Covered = float64(covered) / float64(r.raw)
 	}
+	r.pass.AtLeast = sum.serial > 0 && (r.pass.Basis == BasisWeights || r.pass.Covered < mostlyCovered)
 	r.pass.Floor, r.pass.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
 }
 

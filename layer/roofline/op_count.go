@@ -73,7 +73,7 @@ func countOps(ctx context.Context, d *layer.Device, g *hardware.GPU, rules []Rul
 		return nil, nil
 	}
 	for i := range c.groups {
-		c.groups[i].judge(c, g)
+		c.groups[i].judge(c, d, g)
 	}
 	return c, nil
 }
@@ -162,13 +162,18 @@ func inputsOf(op trace.Event, k layer.Kernel) *Inputs {
 }
 
 // judge holds an op against what the GPU can do.
-func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
+func (g *opGroup) judge(c *opCounts, d *layer.Device, gpu *hardware.GPU) {
 	if g.row.composite && c.others[g.op.ID()] {
 		return
 	}
 	g.work, g.known = c.workOf(g.op, g.row, g.main)
 	if !g.known {
 		return
+	}
+	if p := g.main.Place().Pass; p != trace.None {
+		g.work.bound(annotated(&d.Passes[p]))
+	} else {
+		g.work.bound(nil)
 	}
 	if e := g.main.Event(); e.Kind() == event.Memcpy && host(e.Name()) {
 		g.floor.link, g.floor.bound = 0, boundLink
@@ -189,9 +194,11 @@ func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
 		g.least, g.basis = 0, BasisContradiction
 	case g.least > g.took:
 		g.least, g.basis = 0, BasisCache
+	case g.work.Open:
+		g.most = g.took
 	case g.work.Kind == OpAttention || g.work.Kind == OpExperts:
 		most := g.work
-		most.FLOP, most.Bytes = max(most.FLOP, most.MostFLOP), max(most.Bytes, most.MostBytes)
+		most.FLOP, most.Bytes = most.most()
 		g.most = most.Floor(gpu)
 	}
 }

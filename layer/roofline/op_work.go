@@ -16,10 +16,34 @@ type Work struct {
 	// FLOP counts multiplications and additions, Bytes each tensor once.
 	FLOP, Bytes         float64
 	MostFLOP, MostBytes float64
+	// Open says that nothing recorded bounds the work from above.
+	Open bool
 	// Matrix is the type that matrix units compute in; "" for ops that use none.
 	Matrix string
 	// Kind is what the op is.
 	Kind OpKind
+
+	// perPair and perKey are FLOP and bytes of one more pair of query and key, and of one more cached token, where how
+	// many there are is not recorded with the op.
+	perPair, perKey float64
+}
+
+// most are FLOP and bytes at most.
+func (w *Work) most() (flop, bytes float64) {
+	return max(w.FLOP, w.MostFLOP), max(w.Bytes, w.MostBytes)
+}
+
+// bound gives attention whose cache is not recorded the most that its step can need, nil for a step that does not
+// say: a mask or window, which is not recorded either, may leave less.
+func (w *Work) bound(l *Load) {
+	switch {
+	case w.perPair == 0:
+	case l == nil || !l.KnownSeen:
+		w.Open = true
+	default:
+		w.MostFLOP = max(w.FLOP, l.pairs()*w.perPair)
+		w.MostBytes = w.Bytes + max(0, l.ContextSeen+l.GenerationSeen-float64(l.Tokens))*w.perKey
+	}
 }
 
 // OpKind is a sort of ops.
@@ -422,7 +446,7 @@ func varlen(at, starts, most, causal, pages int) formula {
 }
 
 // served is attention of a serving engine over a cache whose length is not recorded: tokens of queries, keys and
-// values that are new. A token sees itself at least.
+// values that are new. A token sees itself at least; the step may say how many it sees at most, see [Work.bound].
 func served(q, k, v int) formula {
 	return func(in *Inputs) (Work, bool) {
 		x, y, z := in.Dim(q), in.Dim(k), in.Dim(v)
@@ -431,8 +455,9 @@ func served(q, k, v int) formula {
 		}
 		wide := product(x) + product(z)*product(x[1:])/max(product(y[1:]), 1)
 		e := in.Size(q)
-		return Work{FLOP: 2 * wide, Bytes: e * (wide + product(y) + product(z)), Matrix: matrixType(in.Type(q)),
-			Kind: OpAttention}, true
+		fresh := product(y) + product(z)
+		return Work{FLOP: 2 * wide, Bytes: e * (wide + fresh), Matrix: matrixType(in.Type(q)), Kind: OpAttention,
+			perPair: 2 * wide / float64(x[0]), perKey: e * fresh / float64(x[0])}, true
 	}
 }
 

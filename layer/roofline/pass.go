@@ -22,7 +22,7 @@ const (
 	products group = iota
 	experts
 	attentionCore
-	others // element-wise ops and the like, with bytes from recorded inputs
+	others // element-wise ops, norms and the like
 	small
 	communication
 	copies
@@ -104,7 +104,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 		}
 	}
 	r.pass.Wall = w.device.StepTime(p)
-	r.pass.partial, r.pass.generating = fp.Partial != "", -1
+	r.pass.partial, r.pass.whole, r.pass.generating = fp.Partial != "", fp.PassEvidence == layer.RungWhole, -1
 	if fp.Annotation != nil {
 		r.pass.generating = int64(fp.Annotation.GenerationRequests)
 	}
@@ -273,7 +273,7 @@ func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
 	if k.Event().Duration() <= time.Duration(nearShortest*float64(r.walk.shortest)) {
 		return small
 	}
-	return unplaced
+	return others
 }
 
 // groupOf returns a kernel's heading in the waterfall.

@@ -39,10 +39,10 @@ type Report struct {
 	Operators []Row `json:"operators"`
 	// Steady is the index of the pass that Operators and Recoverable are of; −1 where there is none.
 	Steady int `json:"steady_pass"`
-	// Recoverable is all time of that pass above its floor, the largest item first: the rows of its waterfall that
-	// are no floor.
+	// Recoverable is all time of that pass above its floor or without one, the largest item first: the rows of its
+	// waterfall that are no floor.
 	Recoverable []Item `json:"recoverable"`
-	// Findings are what is above its floor, and what makes floors doubtful.
+	// Findings are what is above its floor, what has none, and what makes floors doubtful.
 	Findings []finding.Finding `json:"findings"`
 	// Economy adds up the complete passes by stage and number of requests.
 	Economy []Bucket `json:"economy"`
@@ -100,26 +100,28 @@ type Pass struct {
 	Batch      int64  `json:"batch"` // requests; −1 unknown
 	// Wall is from the pass's start to that of the next one where that follows; 0 in a plan.
 	Wall time.Duration `json:"wall_ns"`
-	// PerToken and PerRequest are Wall by Tokens and Batch; 0 where those are not known.
-	PerToken   time.Duration `json:"per_token_ns"`
-	PerRequest time.Duration `json:"per_request_ns"`
+	// PerToken and PerRequest are Wall by Tokens and Batch; 0, and absent, where those are not known.
+	PerToken   time.Duration `json:"per_token_ns,omitempty"`
+	PerRequest time.Duration `json:"per_request_ns,omitempty"`
 	// Rows are the rows that kernels ran, more than Tokens where a graph is padded; −1 unknown.
 	Rows int64 `json:"rows"`
 	// Floor is the sum over operators of the longer of arithmetic and memory time, without activations and
-	// communication; Overlapped is the longer of both sums, which not even perfect overlap can beat. 0 where it is
-	// withheld.
-	Floor      time.Duration `json:"floor_ns"`
-	Overlapped time.Duration `json:"overlapped_floor_ns"`
+	// communication; Overlapped is the longer of both sums, which not even perfect overlap can beat. 0, and absent in
+	// JSON, where none is known or it is withheld.
+	Floor      time.Duration `json:"floor_ns,omitempty"`
+	Overlapped time.Duration `json:"overlapped_floor_ns,omitempty"`
 	// Covered is the share of the pass's GPU time that operators with a floor take; the rest has none, as if it could
 	// take no time.
 	Covered float64 `json:"with_floor_share_of_gpu_time"`
-	// Basis says what Floor rests on; AtLeast that more tokens than Basis counts may have run.
+	// Basis says what Floor rests on; AtLeast that it leaves much out: tokens that Basis does not count, or operators
+	// with more than a tenth of the GPU time.
 	Basis   Basis `json:"floor_basis"`
 	AtLeast bool  `json:"floor_at_least"`
 	// Waterfall says where Wall goes; its times add up to it.
 	Waterfall []Share `json:"waterfall"`
 
 	partial    bool  // the window cuts it
+	whole      bool  // it is the window
 	generating int64 // requests that generate; −1 unknown
 }
 
@@ -147,7 +149,7 @@ const (
 	Idle                           // the GPU does nothing
 )
 
-// Item is a possible gain of time.
+// Item is time that is no floor.
 type Item struct {
 	What string `json:"what"` // what the time is lost to
 	// Kernel is the longest kernel of it, by its short name, Place how many kernels of how many layers; "" for idle
@@ -157,6 +159,8 @@ type Item struct {
 	Time   time.Duration `json:"ns"`
 	Share  float64       `json:"share"` // of the pass's wall time
 	Why    string        `json:"why"`
+	// NoFloor says that nothing shows how much of Time has to be.
+	NoFloor bool `json:"no_floor,omitempty"`
 
 	group group
 }
@@ -175,9 +179,10 @@ type Row struct {
 	Kernels  int    `json:"kernels,omitempty"`
 	Kernel   string `json:"kernel,omitempty"`
 	Category string `json:"category,omitempty"`
-	// TFLOPs and TBs are what was reached: operations and bytes a second, in units of 10¹².
-	TFLOPs float64 `json:"tflop_s"`
-	TBs    float64 `json:"tb_s"`
+	// TFLOPs and TBs are what GFLOP and Bytes come to at least: operations and bytes a second, in units of 10¹²; 0, and
+	// absent, where those are not known.
+	TFLOPs float64 `json:"tflop_s,omitempty"`
+	TBs    float64 `json:"tb_s,omitempty"`
 	// Note says what the floor rests on: an expectation, an upper bound, a cache.
 	Note string `json:"note,omitempty"`
 }

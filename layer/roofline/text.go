@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // WriteText prints the report for people: the pass that represents all as a waterfall, its operators, possible
@@ -115,7 +116,10 @@ func (p *printer) pass(s *Pass) {
 		p.line("Padding: kernels ran %d rows for %d tokens", s.Rows, s.Tokens)
 	}
 	if s.Floor > 0 {
-		what := fmt.Sprintf("at least %s", table.Duration(s.Floor))
+		what := table.Duration(s.Floor)
+		if s.AtLeast {
+			what = "at least " + what
+		}
 		if s.Wall > 0 {
 			what += fmt.Sprintf(" of %s (%s)", table.Duration(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
 			if took := s.Wall - s.after(); took < s.Wall {
@@ -143,14 +147,15 @@ func (p *printer) fall(s *Pass) {
 	if whole == 0 { // a plan
 		whole, sum = s.Floor, "= floor"
 	}
-	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number("Share"), table.Text("Remark"))
+	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number(s.basis().Percent()),
+		table.Text("Remark"))
 	for _, w := range s.Waterfall {
 		if w.Time != 0 {
-			t.Row(w.Name, ms(w.Time), percent(float64(w.Time), float64(max(whole, 1)), 1), w.Note)
+			t.Row(w.Name, ms(w.Time), table.Percent(float64(w.Time), float64(max(whole, 1)), 1), w.Note)
 		}
 	}
 	t.Rule()
-	t.Row(sum, ms(whole), "100.0%")
+	t.Row(sum, ms(whole), "100.0")
 	p.table(t)
 }
 
@@ -163,6 +168,14 @@ func basisText(b Basis) string {
 		return "from recorded op inputs"
 	}
 	return b.String()
+}
+
+// basis says what shares of the pass are of.
+func (s *Pass) basis() finding.Basis {
+	if s.whole {
+		return finding.OfWindow
+	}
+	return finding.OfStep
 }
 
 // after is the idle time after a pass's last kernel.
@@ -186,15 +199,15 @@ func (p *printer) operators(rows []Row, measured bool) {
 		return
 	}
 	p.line("")
-	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"),
+	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("Calls"), table.Number("M"),
 		table.Number("N"), table.Number("K"),
 		table.Number("GFLOP"), table.Number("MB")}
 	if measured {
 		columns = append(columns, table.Number("ms"), table.Number("TFLOP/s"), table.Number("TB/s"))
 	}
-	columns = append(columns, table.Number("Floor"), table.Text("Bound"))
+	columns = append(columns, table.Number("Floor ms"), table.Text("Bound"))
 	if measured {
-		columns = append(columns, table.Number("Of peak"))
+		columns = append(columns, table.Number("% of peak"))
 	}
 	t := table.New(append(columns, table.Text("Remark"))...)
 	size := func(n int64) string {
@@ -207,12 +220,13 @@ func (p *printer) operators(rows []Row, measured bool) {
 		r := &rows[i]
 		share := table.None
 		if r.PeakShare > 0 {
-			share = percent(r.PeakShare, 1, 0)
+			share = table.Percent(r.PeakShare, 1, 0)
 		}
 		cells := []string{r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K),
-			rate(r.GFLOP, 1), rate(float64(r.Bytes)/1e6, 1)}
+			r.span(r.GFLOP, r.MostGFLOP, 1), r.span(float64(r.Bytes)/1e6, float64(r.MostBytes)/1e6, 1)}
 		if measured {
-			cells = append(cells, ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2))
+			cells = append(cells, ms(r.Time), r.span(r.TFLOPs, r.TFLOPs*ratio(r.MostGFLOP, r.GFLOP), 1),
+				r.span(r.TBs, r.TBs*ratio(float64(r.MostBytes), float64(r.Bytes)), 2))
 		}
 		cells = append(cells, some(r.Floor, ms), r.Bound)
 		if measured {
@@ -223,18 +237,44 @@ func (p *printer) operators(rows []Row, measured bool) {
 	p.table(t)
 }
 
-// rate is what was counted, "-" where nothing was.
-func rate(v float64, decimals int) string {
-	if v == 0 {
+// span is work that was counted, with the most that it may be where that is more; "-" where nothing was counted.
+func (c *Cost) span(least, most float64, decimals int) string {
+	switch {
+	case least == 0:
 		return table.None
+	case c.AtLeast:
+		return "≥ " + table.Fixed(least, decimals)
+	case most > least:
+		return table.Fixed(least, decimals) + "–" + table.Fixed(most, decimals)
 	}
-	return table.Fixed(v, decimals)
+	return table.Fixed(least, decimals)
+}
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
 }
 
 // mostWins is how many items are printed; the others are one sum.
 const mostWins = 5
 
+// wins prints what is above its floor, and apart from it what has none.
 func (p *printer) wins(items []Item) {
+	var above, bare []Item
+	for _, it := range items {
+		if it.NoFloor {
+			bare = append(bare, it)
+		} else {
+			above = append(above, it)
+		}
+	}
+	p.items("Above the floor", above)
+	p.items("Without a floor", bare)
+}
+
+func (p *printer) items(title string, items []Item) {
 	var all, rest time.Duration
 	for i, it := range items {
 		if all += it.Time; i >= mostWins {
@@ -244,7 +284,7 @@ func (p *printer) wins(items []Item) {
 	for i, it := range items[:min(mostWins, len(items))] {
 		if i == 0 {
 			p.line("")
-			p.line("Above the floor, %s in all:", table.Duration(all))
+			p.line("%s, %s in all:", title, table.Duration(all))
 		}
 		where := ""
 		if it.Place != "" {
@@ -275,13 +315,13 @@ func (p *printer) passes(all []Pass) {
 	}
 	p.line("")
 	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"),
-		table.Number("ms"), table.Number("Floor"),
-		table.Number("Of floor"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Idle after"))
+		table.Number("ms"), table.Number("Floor ms"), table.Number("Floor % of step"), table.Number("µs/token"),
+		table.Number("µs/request"), table.Number("Idle after, ms"))
 	for i := range all {
 		s := &all[i]
 		share := ""
 		if s.Floor > 0 {
-			share = percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
+			share = table.Percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
 		}
 		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), some(s.Floor, ms),
 			share, some(s.PerToken, us), some(s.PerRequest, us), ms(s.after()))
@@ -297,13 +337,13 @@ func (p *printer) economy(all []Bucket) {
 	p.line("")
 	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
 		table.Number("ms"), table.Number("µs/token"),
-		table.Number("µs/request"), table.Number("Of floor"), table.Number("Rows run"), table.Number("Padding"),
+		table.Number("µs/request"), table.Number("Floor % of step"), table.Number("Rows run"), table.Number("Padding"),
 		table.Number("Prefill tax (ms/step)"))
 	for i := range all {
 		b := &all[i]
 		var share, rows, padding, tax string
 		if b.Floor > 0 {
-			share = percent(float64(b.Floor), float64(b.Floored), 1)
+			share = table.Percent(float64(b.Floor), float64(b.Floored), 1)
 		}
 		if b.Asked > 0 {
 			rows, padding = strconv.FormatInt(b.Rows, 10), percent(float64(b.Rows-b.Asked), float64(b.Rows), 1)
@@ -326,9 +366,9 @@ func (p *printer) collectives(r *Report) {
 		return
 	}
 	p.line("")
-	t := table.New(table.Text("Collectives of all passes"), table.Number("#"), table.Number("ms"),
-		table.Number("Transfer"), table.Number("Waiting"),
-		table.Number("Not separated"), table.Number("Floor"))
+	t := table.New(table.Text("Collectives of all passes"), table.Number("Kernels"), table.Number("ms"),
+		table.Number("Transfer ms"), table.Number("Waiting ms"), table.Number("Not separated ms"),
+		table.Number("Floor ms"))
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
 		var transfer, waiting string

@@ -108,12 +108,8 @@ func (l *Load) see(tokens float64) {
 // by what the user says, by the rows that run.
 func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 	fp := &w.device.Passes[p]
-	if fp.Annotation != nil && fp.TokenEvidence == fromAnnotation {
-		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
-			if l := loadOfStep(&st, fp); l != nil {
-				return l, fromAnnotation
-			}
-		}
+	if l := annotated(fp); l != nil {
+		return l, fromAnnotation
 	}
 	if fp.Tokens > 0 {
 		if fp.TokenEvidence == fromShapes && w.model != nil {
@@ -134,6 +130,18 @@ func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 		return loadOfTokens(fp, fp.Rows), fromRows
 	}
 	return nil, ""
+}
+
+// annotated is what the annotation of its step says of a pass, nil for nothing.
+func annotated(fp *layer.ForwardPass) *Load {
+	if fp.Annotation == nil || fp.TokenEvidence != fromAnnotation {
+		return nil
+	}
+	_, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name)
+	if !ok {
+		return nil
+	}
+	return loadOfStep(&st, fp)
 }
 
 // loadOfTokens is what a pass processes if only its number of tokens is known.

@@ -11,14 +11,18 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// heads are the groups of operators that have floors, as the waterfall calls their floor and what is above it.
-var heads = [...]struct{ floor, above, alone, open string }{
-	products:      {"floor: GEMMs (weights)", "GEMMs above their floor", "GEMMs (weights)", ""},
-	experts:       {"floor: experts", "experts above their floor", "experts", "experts of more tokens"},
-	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention", "attention of more pairs"},
-	others: {"floor: element-wise and others", "element-wise and others above their floor",
-		"element-wise and others", ""},
+// heads are the groups of operators that have floors, as the waterfall calls them, their floor, what is above it, and
+// what may have to be.
+var heads = [...]struct{ name, floor, above, open string }{
+	products:      {"GEMMs", "floor: GEMMs (weights)", "GEMMs above their floor", ""},
+	experts:       {"experts", "floor: experts", "experts above their floor", "experts of more tokens"},
+	attentionCore: {"attention", "floor: attention (cache)", "attention above its floor", "attention of more pairs"},
+	others: {"element-wise and others", "floor: element-wise and others", "element-wise and others above their floor",
+		""},
 }
+
+// bare says that a cell has no floor.
+func (r *measured) bare(c *cell) bool { return c.floor == 0 || r.pass.Floor == 0 }
 
 // waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no
 // more than was booked.
@@ -27,13 +31,17 @@ func (r *measured) waterfall() []Share {
 	if r.walk.model == nil {
 		for g := range heads { // what is weights and cache of it, no recording says
 			h := &heads[g]
-			h.floor, h.alone = without(h.floor), without(h.alone)
+			h.floor, _, _ = strings.Cut(h.floor, " (")
 		}
 	}
-	var floors, rest, open [len(heads)]time.Duration
+	var floors, rest, open, bare [len(heads)]time.Duration
 	for _, c := range r.order {
 		own := min(c.capped, c.booked)
-		if c.group <= others {
+		switch {
+		case c.group > others:
+		case r.bare(c):
+			bare[c.group] += c.booked
+		default:
 			floors[c.group] += own
 			rest[c.group] += c.booked - own
 			open[c.group] += c.even
@@ -48,12 +56,6 @@ func (r *measured) waterfall() []Share {
 		copied := min(c.capped-own, c.copied) // and so have copies
 		floors[others] += copied
 		r.booked[copies] -= copied
-	}
-	if r.pass.Floor == 0 { // nothing to divide by
-		for g := range floors {
-			rest[g] += floors[g]
-			floors[g], open[g] = 0, 0
-		}
 	}
 	for g := range open {
 		open[g] = min(open[g], rest[g])
@@ -73,38 +75,64 @@ func (r *measured) waterfall() []Share {
 		if open[g] > 0 {
 			name, note := heads[g].open+", as recorded inputs allow", ""
 			if r.walk.model != nil && group(g) == experts {
-				name, note = heads[g].open+", if chosen evenly", r.missing(experts)
+				name, note = heads[g].open+", if chosen evenly", r.noteOf(experts)
 			}
 			out = append(out, Share{Name: name, Time: open[g], Note: note, group: groups})
 		}
 	}
 	for g := range heads {
-		s := Share{Name: heads[g].above, Time: rest[g], Note: sharesOf(r.byOperator(group(g))), Kind: Above, group: group(g)}
-		if floors[g] == 0 {
-			s.Name, s.Note, s.Kind = heads[g].alone, r.missing(group(g)), NoFloor
+		out = append(out, Share{Name: heads[g].above, Time: rest[g], Note: sharesOf(r.byOperator(group(g))), Kind: Above,
+			group: group(g)})
+	}
+	for g := range heads {
+		note := r.bareOf(group(g))
+		if r.walk.model != nil && bare[g] > 0 {
+			why, _ := r.missing(group(g))
+			note += ". " + why
 		}
-		out = append(out, s)
+		out = append(out, Share{Name: heads[g].name + " without a floor", Time: bare[g], Note: note, group: group(g)})
 	}
 	return r.named(out)
 }
 
-// without is a name without what is in brackets.
-func without(name string) string {
-	name, _, _ = strings.Cut(name, " (")
-	return name
+// bareOf lists the operators of a group that have no floor, those with most time first.
+func (r *measured) bareOf(g group) string {
+	took := map[string]time.Duration{}
+	var names []string
+	for _, c := range r.order {
+		if c.group != g || !r.bare(c) || c.booked == 0 {
+			continue
+		}
+		if took[c.operator] == 0 {
+			names = append(names, c.operator)
+		}
+		took[c.operator] += c.booked
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(took[b], took[a]) })
+	const most = 4
+	parts := slices.Clone(names[:min(most, len(names))])
+	if more := len(names) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
-// missing says why operators of a group have no floor.
-func (r *measured) missing(g group) string {
-	for _, c := range r.order {
-		if c.group == g && len(c.notes) > 0 {
-			return c.notes[0]
-		}
+// missing says why operators of a group have no floor, and what would give them one.
+func (r *measured) missing(g group) (why, do string) {
+	switch {
+	case r.walk.gpu == nil:
+		return "The GPU is not known.", "Pass `--device` with the GPU's name, e.g. H100."
+	case r.withheld:
+		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
+	case r.walk.model == nil:
+		return "No model config was found, and the inputs of these operators were not recorded.",
+			"Pass `--config` with a file or a public model's name."
+	case r.walk.uncounted:
+		return "The sizes of the model on one GPU are not known.", "Pass `--tp` and `--ep`."
+	case g == attentionCore && r.load != nil && !r.load.KnownSeen:
+		return "How many tokens attention sees is not known.", "Pass `--kv-len`."
 	}
-	if g == attentionCore && r.load != nil && !r.load.KnownSeen {
-		return "how many tokens it sees is not known"
-	}
-	return ""
+	return "Neither the config nor recorded inputs give their sizes.", "Run `strata light` for what is known of each operator."
 }
 
 // named appends the rows that have no floor.
@@ -116,12 +144,22 @@ func (r *measured) named(out []Share) []Share {
 	out = append(out, r.communicated()...)
 	return append(out, []Share{
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
-		{Name: "not placed", Time: r.booked[unplaced], group: unplaced},
+		{Name: "kernels of no known operator", Time: r.booked[unplaced], group: unplaced},
 		{Name: "outside layers", Time: r.booked[outside], group: outside},
 		{Name: "kernels outside passes", Time: r.given.others, group: groups},
 		{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
 		{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups},
 	}...)
+}
+
+// noteOf is the first remark on an operator of a group.
+func (r *measured) noteOf(g group) string {
+	for _, c := range r.order {
+		if c.group == g && len(c.notes) > 0 {
+			return c.notes[0]
+		}
+	}
+	return ""
 }
 
 // launches says how many kernels of a group there are.
@@ -245,6 +283,7 @@ func (r *measured) costOf(c *cell) Cost {
 	out := costOf(&c.work, &f, c.instances, least, c.raw)
 	if w := &c.ops.work; c.ops.count > 0 {
 		out.M, out.N, out.K, out.GFLOP, out.Bytes = w.M, w.N, w.K, w.FLOP/1e9, int64(w.Bytes+0.5)
+		out.bounds(w)
 	} else if r.load != nil && r.load.AtLeast {
 		out.M, out.GFLOP = 0, 0
 	}
@@ -252,6 +291,16 @@ func (r *measured) costOf(c *cell) Cost {
 		out.Basis = BasisWithheld
 	}
 	return out
+}
+
+// launched counts the launches of a group's operators with a floor, or of those without, and returns the longest.
+func (r *measured) launched(g group, bare bool) (n int, longest layer.Kernel) {
+	for _, c := range r.order {
+		if c.group == g && c.launches > 0 && r.bare(c) == bare {
+			n, longest = n+c.launches, longer(longest, c.longest)
+		}
+	}
+	return n, longest
 }
 
 // recoverable is all time of the pass above its floor, the largest items first: what the waterfall shows beside the
@@ -266,17 +315,22 @@ func (r *measured) recoverable() []Item {
 	}
 	for _, s := range r.pass.Waterfall {
 		if s.Kind != Floor {
-			add(Item{What: s.Name, Time: s.Time, Why: s.Note, group: s.group})
+			add(Item{What: s.Name, Time: s.Time, Why: s.Note, NoFloor: s.Kind == NoFloor, group: s.group})
 		}
 	}
 	for i := range items {
 		it := &items[i]
-		if g := it.group; g < groups {
-			if k := r.longest[g]; k.Valid() {
-				it.Kernel = shortName(k)
-			}
-			it.Place = r.launches(g)
+		if it.group == groups {
+			continue
 		}
+		n, longest := r.counts[it.group], r.longest[it.group]
+		if it.group <= others {
+			n, longest = r.launched(it.group, it.NoFloor)
+		}
+		if longest.Valid() {
+			it.Kernel = shortName(longest)
+		}
+		it.Place = r.number(n)
 	}
 	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Time, a.Time) })
 	return items

@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -54,9 +55,13 @@ func TestEveryDocumentIsShaped(t *testing.T) {
 			t.Errorf("%s --limit %d: %q is longer, or nothing is told of %d rows", d.args, row, n, longest)
 		}
 		small, short := read(fmt.Sprintf("--budget %d --format json", budget))
-		long := utf8.RuneCountInString(text) > budget
+		var compact bytes.Buffer // spaces go before rows do
+		if err := json.Compact(&compact, []byte(text)); err != nil {
+			t.Errorf("%s: %v", d.args, err)
+		}
+		long := utf8.RuneCount(compact.Bytes()) > budget
 		if n := utf8.RuneCountInString(short); n > budget || long && small["truncated"] == nil {
-			t.Errorf("%s --budget %d: %d characters, told: %v", d.args, budget, n, small["truncated"])
+			t.Errorf("%s --budget %d: %d characters, truncated: %v", d.args, budget, n, small["truncated"])
 		}
 		one := ""
 		for name := range whole {

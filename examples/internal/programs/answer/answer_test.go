@@ -201,7 +201,7 @@ func TestEveryQuestionOnRealTraces(t *testing.T) {
 			testdata.SharedGlob(t, "traces/nsys/*.sqlite")...)
 	}
 	allowed := map[answer.Question][]finding.Kind{answer.Host: {finding.IdleTime}, answer.Fusion: {finding.Fusion},
-		answer.Roofline: {finding.AboveFloor, finding.SmallKernels, finding.LargestOperator}}
+		answer.Roofline: {finding.AboveFloor, finding.SmallKernels, finding.NoFloor}}
 	for _, path := range traces {
 		for _, q := range answer.Questions() {
 			args := []string{path, "--question", string(q)}

@@ -48,7 +48,7 @@ func (q Question) kinds() []finding.Kind {
 	case Host:
 		return []finding.Kind{finding.IdleTime}
 	case Roofline:
-		return []finding.Kind{finding.AboveFloor, finding.SmallKernels, finding.LargestOperator}
+		return []finding.Kind{finding.AboveFloor, finding.SmallKernels, finding.NoFloor}
 	case Fusion:
 		return []finding.Kind{finding.Fusion}
 	case Ranks:

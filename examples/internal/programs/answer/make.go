@@ -366,11 +366,11 @@ func (m *maker) tables() {
 		}
 		for _, o := range s.Overlap {
 			overlap = append(overlap, OverlapRow{s.PassStage, o.Label, microseconds(o.TotalUS), o.HiddenRatio,
-				time.Duration(o.BoundNS), o.Recommendation})
+				time.Duration(o.BoundNS) / time.Duration(max(s.Devices, 1)), o.Recommendation})
 		}
 		for _, f := range s.Fuse {
 			fuse = append(fuse, FuseRow{s.PassStage, f.Pattern, f.State, microseconds(f.RelatedUS),
-				time.Duration(f.Gain.StepHighNS), f.Occurrences, f.Action})
+				time.Duration(f.Gain.StepHighNS) / time.Duration(max(s.Devices, 1)), f.Occurrences, f.Action})
 		}
 		why = cmp.Or(why, s.OverlapNote)
 	}
@@ -497,7 +497,7 @@ func (m *maker) findings() {
 }
 
 // byKernel are the findings that rest on the times of single kernels.
-var byKernel = []finding.Kind{finding.Fusion, finding.AboveFloor, finding.SmallKernels, finding.LargestOperator,
+var byKernel = []finding.Kind{finding.Fusion, finding.AboveFloor, finding.SmallKernels, finding.NoFloor,
 	finding.ExposedCommunication, finding.ExposedCopies}
 
 // doubted says why the times of single kernels are not to be trusted, "" where they are.
@@ -554,9 +554,9 @@ func (m *maker) conclude() {
 	}
 }
 
-// costs reports whether a finding is about time, and puts nothing in doubt.
+// costs reports whether a finding is about time that can be won, and puts nothing in doubt.
 func costs(f finding.Finding) bool {
-	return f.Kind.Info().Doubt == 0 && f.Measure != finding.NoMeasure
+	return f.Kind.Info().Doubt == 0 && f.Measure != finding.NoMeasure && f.Kind != finding.NoFloor
 }
 
 // cannot says why the question cannot be answered from the recording, "" where it can.
