@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -349,12 +350,11 @@ func passNote(s ReportPass) string {
 
 func (p *printer) operators(r *Report) {
 	for i := 0; i < len(r.Operators); {
-		first := &r.Operators[i]
-		var rows []ReportOperator
-		for ; i < len(r.Operators) && r.Operators[i].Trace == first.Trace && r.Operators[i].Pass == first.Pass; i++ {
-			rows = append(rows, r.Operators[i])
+		from, first := i, &r.Operators[i]
+		for i < len(r.Operators) && r.Operators[i].Trace == first.Trace && r.Operators[i].Pass == first.Pass {
+			i++
 		}
-		p.operatorsOf(r, rows)
+		p.operatorsOf(r, r.Operators[from:i])
 	}
 }
 
@@ -400,21 +400,20 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 
 // longest keeps the rows with most time, in their order.
 func longest(rows []ReportOperator, n int) []ReportOperator {
-	keep := map[int]bool{}
-	for len(keep) < n {
-		best := -1
-		for i := range rows {
-			if !keep[i] && (best < 0 || rows[i].Time > rows[best].Time) {
-				best = i
-			}
+	var best []int // by time
+	for i := range rows {
+		k := len(best)
+		for k > 0 && rows[i].Time > rows[best[k-1]].Time {
+			k--
 		}
-		keep[best] = true
+		if k < n {
+			best = slices.Insert(best[:min(len(best), n-1)], k, i)
+		}
 	}
-	var out []ReportOperator
-	for i, row := range rows {
-		if keep[i] {
-			out = append(out, row)
-		}
+	slices.Sort(best)
+	out := make([]ReportOperator, len(best))
+	for k, i := range best {
+		out[k] = rows[i]
 	}
 	return out
 }

@@ -68,6 +68,8 @@ type Facts struct {
 	OneQuery bool
 	// Rule is the ID of the rule that gave the category, "" when none matched.
 	Rule string
+	// Name is the name in parts. Callers must not change it.
+	Name *Name `json:"-"`
 }
 
 // Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones before a
@@ -80,29 +82,31 @@ func (f *Facts) Convolves() bool {
 // many events ask once per distinct name. Role, Collective and Base come from
 // the default rules, whatever rules a user put before them.
 func (s *Ruleset) Facts(raw string) Facts {
-	n := Parse(raw)
-	shown := s.judge(&n)
+	name := Parse(raw)
+	n := &name
+	shown := s.judge(n)
 	own := shown
 	if s != Default() {
-		own = Default().judge(&n)
+		own = Default().judge(n)
 	}
 	f := Facts{
+		Name:     n,
 		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory,
-		Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
+		Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(n), Short: n.label(),
 		Operand: operandType(raw[:min(len(raw), longestOperands)]), Element: elementBytes(raw),
 	}
-	f.Collective = collective(&n, own)
-	f.Role = role(&n, own, f.Collective)
-	f.Grouped = grouped(&n, own)
+	f.Collective = collective(n, own)
+	f.Role = role(n, own, f.Collective)
+	f.Grouped = grouped(n, own)
 	f.Base = baseName(raw, f.Role)
-	f.Ops = operations(&n, own, f.Collective)
+	f.Ops = operations(n, own, f.Collective)
 	if slices.Contains(f.Ops, RoleExperts) {
-		f.ExpertStage = expertStage(&n)
+		f.ExpertStage = expertStage(n)
 	}
-	f.Gated = slices.Contains(f.Ops, RoleActivation) && isGated(&n)
-	f.Latent = isLatent(&n, own)
-	f.Blocks = blocksOf(&n)
-	f.Tokens, f.OneQuery = tokenGrid(&n), isOneQuery(&n)
+	f.Gated = slices.Contains(f.Ops, RoleActivation) && isGated(n)
+	f.Latent = isLatent(n, own)
+	f.Blocks = blocksOf(n)
+	f.Tokens, f.OneQuery = tokenGrid(n), isOneQuery(n)
 	return f
 }
 

@@ -69,6 +69,14 @@ var familyPrefix = []struct {
 	{"main_kernel", familyTileLang}, {"default_function_kernel", familyTileLang},
 }
 
+// familyLetters are the rows of familyPrefix by the first letter.
+var familyLetters = func() (of [256][]uint8) {
+	for i, p := range familyPrefix {
+		of[p.prefix[0]] = append(of[p.prefix[0]], uint8(i))
+	}
+	return of
+}()
+
 // familyScope finds families by the first namespaces of the name.
 var familyScope = map[string]string{
 	"at": familyPyTorch, "at_cuda_detail": familyCUB, "c10": familyPyTorch,
@@ -91,9 +99,11 @@ var ncclPrefixes = []string{"nccl", "rccl", "msccl", "nvshmem"}
 
 func detectFamily(n *Name) string {
 	s := n.Demangled
-	for _, p := range familyPrefix {
-		if s[:min(len(s), 1)] == p.prefix[:1] && strings.HasPrefix(s, p.prefix) {
-			return p.family
+	if s != "" {
+		for _, i := range familyLetters[s[0]] {
+			if p := &familyPrefix[i]; strings.HasPrefix(s, p.prefix) {
+				return p.family
+			}
 		}
 	}
 	for i, ns := range n.Namespaces {
@@ -124,7 +134,7 @@ func detectFamily(n *Name) string {
 	}
 	// A bare C identifier that is not C++ at all is what the Triton compiler
 	// emits: the Python function's name.
-	if len(n.Namespaces) == 0 && n.TemplateArgs == nil && n.ArgTypes == nil && !n.hasArgs &&
+	if len(n.Namespaces) == 0 && n.TemplateArgs == nil && !n.hasArgs &&
 		s == n.Function && !n.mangled && isIdentifier(f) && hasLower(f) {
 		return familyTriton
 	}
@@ -209,8 +219,8 @@ func (n *Name) dType() string {
 	case familyNvjet:
 		return nvjetDType(n.Function)
 	}
-	if d := markedDType(n.Function + " " + n.Operation); d != "" {
-		return d
+	if k := min(dtypeMark(n.Function), dtypeMark(n.Operation)); k < len(dtypeMarks) {
+		return dtypeMarks[k].dtype
 	}
 	for _, s := range n.Namespaces {
 		if s == "gptq" || s == "awq" || strings.Contains(s, "wna16") {
@@ -232,20 +242,32 @@ func (n *Name) dType() string {
 	return ""
 }
 
-func markedDType(s string) string {
-	if k := dtypeMark(s); k < len(dtypeMarks) {
-		return dtypeMarks[k].dtype
+// marks are those of dtypeMarks in their order, with the pairs of their letters.
+var marks = func() (all []mark) {
+	for k, d := range dtypeMarks {
+		for _, m := range d.marks {
+			all = append(all, mark{m, wordmatch.PairsOf(m), k})
+		}
 	}
-	return ""
+	return all
+}()
+
+type mark struct {
+	text  string
+	pairs uint64
+	dtype int // in dtypeMarks
 }
 
+// dtypeMark is the narrowest type that a text shows, as a row of dtypeMarks; their number where it shows none.
 func dtypeMark(s string) int {
+	if s == "" {
+		return len(dtypeMarks)
+	}
 	s = strings.ToLower(s)
-	for k := range dtypeMarks {
-		for _, m := range dtypeMarks[k].marks {
-			if strings.Contains(s, m) {
-				return k
-			}
+	pairs := wordmatch.PairsOf(s)
+	for i := range marks {
+		if m := &marks[i]; m.pairs&^pairs == 0 && strings.Contains(s, m.text) {
+			return m.dtype
 		}
 	}
 	return len(dtypeMarks)

@@ -73,67 +73,96 @@ func tensileLabel(fn string) (string, bool) {
 
 // Labels returns a label for each name, different ones for different names: its short name, and where that is the
 // same for several names, the scope around it or the words that only some of them have, as in
-// add_rmsnorm_quant_kernel<256, 16, true>. The labels depend on the set of names, not on their order.
-func Labels(names []string) []string {
-	sorted := slices.Clone(names)
-	slices.Sort(sorted)
-	sorted = slices.Compact(sorted)
-	type labelled struct{ label, raw string }
-	all := make([]labelled, len(sorted))
-	for i, raw := range sorted {
-		n := Parse(raw)
-		all[i] = labelled{n.label(), raw}
-	}
-	slices.SortStableFunc(all, func(a, b labelled) int { return strings.Compare(a.label, b.label) })
-	of := make(map[string]string, len(sorted))
-	for i := 0; i < len(all); {
-		first := i
-		var group []string
-		for ; i < len(all) && all[i].label == all[first].label; i++ {
-			group = append(group, all[i].raw)
+// add_rmsnorm_quant_kernel<256, 16, true>. The labels depend on the set of names, not on their order. A caller who has
+// names in parts, or that of a longer name that begins with one, gives them; the others are nil, or all of them.
+func Labels(names []string, parts []*Name) []string {
+	order := sorted(len(names), func(i int) string { return names[i] })
+	var distinct []textual
+	at := make([]int, len(names)) // in distinct
+	for k, i := range order {
+		if k == 0 || names[i] != names[order[k-1]] {
+			var n *Name
+			if parts != nil {
+				n = parts[i]
+			}
+			if n == nil {
+				parsed := Parse(names[i])
+				n = &parsed
+			}
+			text := n.Demangled
+			if strings.HasPrefix(text, names[i]) { // without what the canonical name lacks
+				text = names[i]
+			}
+			distinct = append(distinct, textual{n, text})
 		}
-		tellApart(all[first].label, group, of)
+		at[i] = len(distinct) - 1
 	}
-	unique(sorted, of)
+	all := make([]string, len(distinct))
+	for i, n := range distinct {
+		all[i] = n.label()
+	}
+	short := slices.Clone(all)
+	order, shared := sorted(len(all), func(i int) string { return short[i] }), false
+	for i := 0; i < len(order); {
+		first := i
+		for i < len(order) && short[order[i]] == short[order[first]] {
+			i++
+		}
+		if group := order[first:i]; len(group) > 1 {
+			shared = true
+			tellApart(distinct, group, all)
+		}
+	}
+	if shared { // else they differ
+		unique(all)
+	}
 	out := make([]string, len(names))
-	for i, raw := range names {
-		out[i] = of[raw]
+	for i := range names {
+		out[i] = all[at[i]]
 	}
 	return out
 }
 
-// tellApart gives the names of one label labels of their own.
-func tellApart(label string, group []string, of map[string]string) {
-	if len(group) == 1 {
-		of[group[0]] = label
-		return
+// textual is a name in parts and the text that its words are taken from.
+type textual struct {
+	*Name
+	text string
+}
+
+// sorted is the order of n texts, of equal ones that of their numbers.
+func sorted(n int, text func(i int) string) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
 	}
-	parsed := make(map[string]*Name, len(group))
-	for _, raw := range group {
-		n := Parse(raw)
-		parsed[raw] = &n
-	}
-	try := func(label func(raw string) string) bool {
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(text(a), text(b)) })
+	return order
+}
+
+// tellApart gives the names of a group, which have one label, labels of their own.
+func tellApart(names []textual, group []int, labelOf []string) {
+	label := labelOf[group[0]]
+	try := func(label func(k int) string) bool {
 		seen := make(map[string]bool, len(group))
-		for _, raw := range group {
-			of[raw] = label(raw)
-			seen[of[raw]] = true
+		for k, i := range group {
+			labelOf[i] = label(k)
+			seen[labelOf[i]] = true
 		}
 		return len(seen) == len(group)
 	}
-	if try(func(raw string) string {
-		if ns := parsed[raw].Namespaces; len(ns) > 0 {
+	if try(func(k int) string {
+		if ns := names[group[k]].Namespaces; len(ns) > 0 {
 			return ns[len(ns)-1] + "::" + label
 		}
 		return label
 	}) {
 		return
 	}
-	telling := tellingWords(group, parsed)
-	for k := 1; k <= labels.apart; k++ {
-		if try(func(raw string) string {
-			if w := telling[raw]; len(w) > 0 {
-				return label + "<" + strings.Join(w[:min(k, len(w))], ", ") + ">"
+	telling := tellingWords(names, group)
+	for most := 1; most <= labels.apart; most++ {
+		if try(func(k int) string {
+			if w := telling[k]; len(w) > 0 {
+				return label + "<" + strings.Join(w[:min(most, len(w))], ", ") + ">"
 			}
 			return label
 		}) {
@@ -143,40 +172,48 @@ func tellApart(label string, group []string, of map[string]string) {
 }
 
 // tellingWords are, of each name, the words that not all names of the group have as often, in order.
-func tellingWords(group []string, parsed map[string]*Name) map[string][]string {
-	words := make(map[string][]string, len(group))
-	most, least := map[string]int{}, map[string]int{}
-	for g, raw := range group {
-		words[raw] = labelWords(parsed[raw])
-		count := map[string]int{}
-		for _, w := range words[raw] {
+func tellingWords(names []textual, group []int) [][]string {
+	words := make([][]string, len(group))
+	// How often a word is in a name: at most, at least, and in how many names it is.
+	type counts struct{ most, least, names int }
+	of := map[string]*counts{}
+	count := map[string]int{}
+	for k, i := range group {
+		words[k] = labelWords(names[i].text)
+		clear(count)
+		for _, w := range words[k] {
 			count[w]++
 		}
-		for w, c := range count {
-			if g == 0 {
-				least[w] = c
+		for w, n := range count {
+			c := of[w]
+			if c == nil {
+				c = &counts{n, n, 0}
+				of[w] = c
 			}
-			least[w] = min(least[w], c) // 0 for words that are new
-			most[w] = max(most[w], c)
-		}
-		for w := range least {
-			least[w] = min(least[w], count[w])
+			c.most, c.least, c.names = max(c.most, n), min(c.least, n), c.names+1
 		}
 	}
-	out := make(map[string][]string, len(group))
-	for _, raw := range group {
-		seen := map[string]int{}
-		for _, w := range words[raw] {
-			if seen[w]++; seen[w] > least[w] && most[w] > least[w] {
-				out[raw] = append(out[raw], w)
+	for k, list := range words {
+		clear(count)
+		telling := list[:0]
+		for _, w := range list {
+			count[w]++
+			c := of[w]
+			least := c.least
+			if c.names < len(group) {
+				least = 0 // some names lack it
+			}
+			if count[w] > least && c.most > least {
+				telling = append(telling, w)
 			}
 		}
+		words[k] = telling
 	}
-	return out
+	return words
 }
 
 // labelWords splits a name at what is no letter or digit; a name that is one word, at its underscores.
-func labelWords(n *Name) []string {
+func labelWords(text string) []string {
 	split := func(s string, part func(byte) bool) (out []string) {
 		for i := 0; i < len(s) && len(out) < labels.words; {
 			j := i
@@ -190,21 +227,20 @@ func labelWords(n *Name) []string {
 		}
 		return out
 	}
-	if w := split(n.Demangled, isWordByte); len(w) > 1 {
+	if w := split(text, isWordByte); len(w) > 1 {
 		return w
 	}
-	return split(n.Demangled, wordmatch.IsAlnum)
+	return split(text, wordmatch.IsAlnum)
 }
 
 // unique numbers labels that are still used twice, in the order of the names.
-func unique(sorted []string, of map[string]string) {
-	used := make(map[string]int, len(sorted))
-	for _, raw := range sorted {
-		used[of[raw]]++
+func unique(labels []string) {
+	used := make(map[string]int, len(labels))
+	for _, l := range labels {
+		used[l]++
 	}
 	next := map[string]int{}
-	for _, raw := range sorted {
-		l := of[raw]
+	for i, l := range labels {
 		if used[l] < 2 {
 			continue
 		}
@@ -212,7 +248,7 @@ func unique(sorted []string, of map[string]string) {
 			next[l]++
 			if s := l + " #" + strconv.Itoa(next[l]); used[s] == 0 {
 				used[s]++
-				of[raw] = s
+				labels[i] = s
 				break
 			}
 		}

@@ -59,12 +59,12 @@ func TestLabelsTellNamesApart(t *testing.T) {
 		// They differ in the order of the words only.
 		{[]string{"void f<a, b>(int)", "void f<b, a>(int)"}, []string{"f #1", "f #2"}},
 	} {
-		if diff := cmp.Diff(c.want, classify.Labels(c.names)); diff != "" {
+		if diff := cmp.Diff(c.want, classify.Labels(c.names, nil)); diff != "" {
 			t.Errorf("labels of %q (-want +got):\n%s", c.names, diff)
 		}
 		back := slices.Clone(c.names)
 		slices.Reverse(back)
-		got := classify.Labels(back)
+		got := classify.Labels(back, nil)
 		slices.Reverse(got)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("labels of %q depend on the order (-want +got):\n%s", c.names, diff)

@@ -24,8 +24,6 @@ type Name struct {
 	// TemplateArgs are the function's template arguments, else those of the
 	// nearest enclosing class that has any, as written.
 	TemplateArgs []string
-	// ArgTypes are the parameter types, as written.
-	ArgTypes []string
 	// Operation is what a generic kernel runs: the functor of an elementwise
 	// kernel ("direct_copy_kernel_cuda"), the operator of a cutlass or ck_tile
 	// entry point ("FlashAttnFwdSm90"). Empty when Function says it all.
@@ -82,6 +80,10 @@ func Parse(raw string) Name {
 
 // readDemangled fills the parts from a readable name.
 func (n *Name) readDemangled(s string) {
+	if isIdentifier(s) {
+		n.Function = strings.TrimSpace(s)
+		return
+	}
 	if strings.HasPrefix(s, "Memcpy") || strings.HasPrefix(s, "Memset") || strings.HasPrefix(s, "[CUDA") {
 		n.Function = s // "Memcpy DtoD (Device -> Device)" is not a signature
 		return
@@ -95,16 +97,13 @@ func (n *Name) readDemangled(s string) {
 	}
 	sh := scanShape(s)
 	n.Truncated = n.Truncated || sh.cut
-	if sh.argOpen >= 0 {
-		n.hasArgs = true
-		n.ArgTypes = splitTop(s[sh.argOpen+1:min(sh.argClose, len(s))], ',', maxParts)
-	}
+	n.hasArgs = sh.argOpen >= 0
 	var buf [16]component
 	parts := splitQualified(buf[:0], s[sh.nameStart:sh.nameEnd])
 	n.setParts(parts, s)
 }
 
-// maxParts bounds how many template arguments or parameter types are kept.
+// maxParts bounds how many template arguments are kept.
 const maxParts = 512
 
 func (n *Name) setParts(parts []component, whole string) {

@@ -18,7 +18,6 @@ func TestParse(t *testing.T) {
 		Function  string
 		Scope     []string
 		Args      []string
-		Types     []string
 		Operation string
 		Family    string
 		Truncated bool
@@ -31,19 +30,19 @@ func TestParse(t *testing.T) {
 		{
 			"void vllm::moe::topkGatingSoftmax<8, 128, int>(float const*, bool)",
 			parts{"topkGatingSoftmax", []string{"vllm", "moe"}, []string{"8", "128", "int"},
-				[]string{"float const*", "bool"}, "", "vllm", false},
+				"", "vllm", false},
 		},
 		{
 			"void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous namespace)::StoreKVCacheParams)",
 			parts{"store_kvcache", nil, []string{"2048l", "4", "false", "long"},
-				[]string{"(anonymous namespace)::StoreKVCacheParams"}, "", "", false},
+				"", "", false},
 		},
 		{
 			"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float>, unsigned int, float, 4> >(int)",
 			parts{
 				"reduce_kernel", []string{"at", "native"},
 				[]string{"512", "1", "at::native::ReduceOp<float, at::native::MeanOps<float, float>, unsigned int, float, 4>"},
-				[]string{"int"}, "MeanOps", "pytorch", false,
+				"MeanOps", "pytorch", false,
 			},
 		},
 		{ // Nsight Systems prints its own dialect.
@@ -51,18 +50,17 @@ func TestParse(t *testing.T) {
 			parts{
 				"elementwise_kernel_with_index", nil,
 				[]string{"int", "f(const c10::Scalar &)::[lambda() (instance 1)]::operator ()() const::[lambda(long) (instance 1)]"},
-				[]string{"T1", "T2 *"}, "f", "", false,
+				"f", "", false,
 			},
 		},
 		{ // A scope stands for a function that says nothing.
 			"void internal::gemvx::kernel<int, 7, false>(int)",
-			parts{"kernel", []string{"internal", "gemvx"}, []string{"int", "7", "false"}, []string{"int"}, "gemvx", "",
+			parts{"kernel", []string{"internal", "gemvx"}, []string{"int", "7", "false"}, "gemvx", "",
 				false},
 		},
 		{
 			"_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE",
-			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"},
-				Family: classify.LibraryNCCL},
+			parts{Function: "ncclDevKernel_SendRecv", Family: classify.LibraryNCCL},
 		},
 		{ // Cut by the profiler in the middle of a template argument.
 			"_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOneP",
@@ -86,7 +84,7 @@ func TestParse(t *testing.T) {
 		{"", parts{}},
 	} {
 		n := classify.Parse(tc.name)
-		got := parts{n.Function, n.Namespaces, n.TemplateArgs, n.ArgTypes, n.Operation, n.Family, n.Truncated}
+		got := parts{n.Function, n.Namespaces, n.TemplateArgs, n.Operation, n.Family, n.Truncated}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("Parse(%q) (-want +got):\n%s", tc.name, diff)
 		}
@@ -111,9 +109,8 @@ func TestHostileNames(t *testing.T) {
 		if n.Raw != s {
 			t.Errorf("Raw of %.20q… changed", s)
 		}
-		if len(n.TemplateArgs) > 1024 || len(n.ArgTypes) > 1024 || len(n.Demangled) > 1<<17 {
-			t.Errorf("Parse(%.20q…) = %d template arguments, %d parameters, %d bytes", s, len(n.TemplateArgs),
-				len(n.ArgTypes), len(n.Demangled))
+		if len(n.TemplateArgs) > 1024 || len(n.Demangled) > 1<<17 {
+			t.Errorf("Parse(%.20q…) = %d template arguments, %d bytes", s, len(n.TemplateArgs), len(n.Demangled))
 		}
 	}
 }
@@ -289,8 +286,8 @@ func FuzzParse(f *testing.F) {
 		if len(n.Demangled) > 1<<16+len(raw) {
 			t.Errorf("%d bytes demangled from %d", len(n.Demangled), len(raw))
 		}
-		if len(n.TemplateArgs) > 1024 || len(n.ArgTypes) > 1024 {
-			t.Errorf("%d template arguments, %d parameters", len(n.TemplateArgs), len(n.ArgTypes))
+		if len(n.TemplateArgs) > 1024 {
+			t.Errorf("%d template arguments", len(n.TemplateArgs))
 		}
 		_, _ = n.Label(), n.DType()
 		n.HasIdentifier(raw)

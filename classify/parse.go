@@ -21,7 +21,6 @@ type shape struct {
 	nameStart int  // first byte of the qualified name, after the return type
 	nameEnd   int  // one past the qualified name
 	argOpen   int  // '(' of the argument list, or -1
-	argClose  int  // its ')', or len(s) when cut, or -1
 	cut       bool // a bracket is left open
 }
 
@@ -33,7 +32,10 @@ type brackets struct {
 	n    int
 }
 
-// step consumes one byte and reports whether it is bracket syntax.
+// isBracket are the letters that step looks at.
+var isBracket = [256]bool{'<': true, '>': true, '(': true, ')': true, '[': true, ']': true, '{': true, '}': true}
+
+// step consumes one byte.
 func (b *brackets) step(s string, i int) {
 	c := s[i]
 	switch c {
@@ -83,10 +85,13 @@ const anonymous = "(anonymous namespace)"
 
 // scanShape finds the qualified name and the argument list.
 func scanShape(s string) shape {
-	sh := shape{nameEnd: len(s), argOpen: -1, argClose: -1}
+	sh := shape{nameEnd: len(s), argOpen: -1}
 	var b brackets
 	for i := 0; i < len(s); i++ {
 		c := s[i]
+		if !isBracket[c] && c != ' ' {
+			continue
+		}
 		if b.n == 0 {
 			switch {
 			case c == '(' && strings.HasPrefix(s[i:], anonymous):
@@ -96,14 +101,12 @@ func scanShape(s string) shape {
 				i++
 				continue
 			case c == '(':
-				sh.nameEnd, sh.argOpen = i, i
-				sh.argClose = closing(s, i)
-				sh.cut = sh.argClose == len(s)
-				if !nameGoesOn(s, sh.argClose+1) {
+				end := closing(s, i)
+				if !nameGoesOn(s, end+1) {
+					sh.nameEnd, sh.argOpen, sh.cut = i, i, end == len(s)
 					return sh
 				}
-				i = sh.argClose
-				sh.nameEnd, sh.argOpen, sh.argClose = len(s), -1, -1
+				i = end
 				continue
 			case c == ' ':
 				// A space outside brackets ends the return type, unless it
@@ -164,8 +167,10 @@ func endsWithOperator(s string) bool {
 func closing(s string, open int) int {
 	var b brackets
 	for i := open; i < len(s); i++ {
-		b.step(s, i)
-		if b.n == 0 {
+		if !isBracket[s[i]] {
+			continue
+		}
+		if b.step(s, i); b.n == 0 {
 			return i
 		}
 	}
@@ -182,6 +187,9 @@ func splitTop(s string, sep byte, limit int) []string {
 	var b brackets
 	from := 0
 	for i := 0; i < len(s); i++ {
+		if c := s[i]; !isBracket[c] && c != sep {
+			continue
+		}
 		if b.n == 0 && s[i] == sep {
 			out = append(out, strings.TrimSpace(s[from:i]))
 			from = i + 1
@@ -218,6 +226,9 @@ func splitQualified(dst []component, s string) []component {
 	}
 	for i := 0; i < len(s); i++ {
 		c := s[i]
+		if !isBracket[c] && c != ':' {
+			continue
+		}
 		if b.n == 0 {
 			switch {
 			case c == '(' && strings.HasPrefix(s[i:], anonymous):

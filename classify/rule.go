@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -237,6 +239,10 @@ func (c *compiled) contains(s *subject) bool {
 type Ruleset struct {
 	rules    []Rule
 	compiled []compiled
+	// Sets of rules, a bit each: those that any name may match, and by a pair of letters those that ask for a word of
+	// the function that has it. Each word is under one of its pairs, the rarest.
+	always []uint64
+	byPair [64][]uint64
 }
 
 // verdict is what rules make of one name.
@@ -255,7 +261,40 @@ func New(rules ...Rule) *Ruleset {
 	for i := range s.rules {
 		s.compiled[i] = compileRule(&s.rules[i])
 	}
+	s.index()
 	return s
+}
+
+// index sorts the rules by the pairs of their words.
+func (s *Ruleset) index() {
+	var often [64]int
+	for i := range s.compiled {
+		for _, p := range s.compiled[i].function {
+			for set := p.Pairs; set != 0; set &= set - 1 {
+				often[bits.TrailingZeros64(set)]++
+			}
+		}
+	}
+	size := (len(s.compiled) + 63) / 64
+	s.always = make([]uint64, size)
+	for b := range s.byPair {
+		s.byPair[b] = make([]uint64, size)
+	}
+	for i := range s.compiled {
+		list := s.compiled[i].function
+		if list == nil {
+			s.always[i/64] |= 1 << (i % 64)
+		}
+		for _, p := range list {
+			of, least := s.always, math.MaxInt
+			for set := p.Pairs; set != 0; set &= set - 1 {
+				if b := bits.TrailingZeros64(set); often[b] < least {
+					of, least = s.byPair[b], often[b]
+				}
+			}
+			of[i/64] |= 1 << (i % 64)
+		}
+	}
 }
 
 // Rules returns the rules in the order in which they are asked.
@@ -267,32 +306,50 @@ func (s *Ruleset) With(rules ...Rule) *Ruleset {
 		return s
 	}
 	front := New(rules...) // rules are compiled once: a set is put together for each trace
-	return &Ruleset{rules: append(front.rules, s.rules...), compiled: append(front.compiled, s.compiled...)}
+	both := &Ruleset{rules: append(front.rules, s.rules...), compiled: append(front.compiled, s.compiled...)}
+	both.index()
+	return both
+}
+
+// candidates are the rules that a name may match, as a set.
+func (s *Ruleset) candidates(sub *subject, set []uint64) []uint64 {
+	set = append(set, s.always...)
+	for pairs := sub.workPairs; pairs != 0; pairs &= pairs - 1 {
+		for w, rules := range s.byPair[bits.TrailingZeros64(pairs)] {
+			set[w] |= rules
+		}
+	}
+	return set
 }
 
 // judge asks the rules of a parsed name.
 func (s *Ruleset) judge(n *Name) verdict {
 	sub := newSubject(n)
-	for i := range s.compiled {
-		c := &s.compiled[i]
-		if !c.matches(&sub) {
-			continue
+	var room [8]uint64
+	for w, set := range s.candidates(&sub, room[:0]) {
+		for ; set != 0; set &= set - 1 {
+			if i := 64*w + bits.TrailingZeros64(set); s.compiled[i].matches(&sub) {
+				return s.verdict(i, &sub)
+			}
 		}
-		r := c.rule
-		v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID,
-			confidence: s.sure(i, &sub)}
-		if v.label == "" {
-			v.label = string(r.Category)
-		}
-		if v.subcategory == "" && r.Refine != nil {
-			v.subcategory = r.Refine(n)
-		}
-		if v.subcategory == "" && r.Category == CategoryGEMM {
-			v.subcategory = n.dType()
-		}
-		return v
 	}
 	return verdict{category: CategoryOther, label: string(CategoryOther)}
+}
+
+// verdict is what rule i, the first that matches, makes of a name.
+func (s *Ruleset) verdict(i int, sub *subject) verdict {
+	r := s.compiled[i].rule
+	v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID, confidence: s.sure(i, sub)}
+	if v.label == "" {
+		v.label = string(r.Category)
+	}
+	if v.subcategory == "" && r.Refine != nil {
+		v.subcategory = r.Refine(sub.Name)
+	}
+	if v.subcategory == "" && r.Category == CategoryGEMM {
+		v.subcategory = sub.dType()
+	}
+	return v
 }
 
 // Confidence of a category, measured on names of libraries whose own rules were

@@ -34,8 +34,8 @@ type Analysis struct {
 	opts  Options
 	// framework is asked by several reports, and looks at all names of the trace.
 	framework func() string
-	facts     map[trace.NameID]*classify.Facts // of the names of all kernels
-	found     *found                           // nil when all is found
+	facts     []*classify.Facts // of the names of all kernels, by their numbers
+	found     *found            // nil when all is found
 	lines     *modelLines
 }
 
@@ -90,8 +90,8 @@ type Device struct {
 // Facts returns what a kernel name alone shows, of which each name is asked once. Users' rules are not asked: they
 // label, they do not cut.
 func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
-	if f, ok := a.facts[n]; ok {
-		return f
+	if int(n) < len(a.facts) && a.facts[n] != nil {
+		return a.facts[n]
 	}
 	f := ladder.FactsOf(a.trace.Name(n)) // the name of no kernel
 	return &f

@@ -235,7 +235,7 @@ func touches(affects []trace.Area) bool {
 func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns),
 		Launches: s.acts,
-		Kernels:  []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{},
+		Kernels:  make([]KernelRow, 0, len(s.rows)), Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{},
 		Slow: []SlowRow{}}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
@@ -253,12 +253,11 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Fuse = a.fuseRows(s)
 	out.Slow = a.slow(s)
 	for i := range s.rows {
-		k := s.kernelRow(a.pool, &s.rows[i])
 		if a.KernelLimit > 0 && len(out.Kernels) == a.KernelLimit {
-			out.HiddenRows++
-			continue
+			out.HiddenRows = len(s.rows) - i
+			break
 		}
-		out.Kernels = append(out.Kernels, k)
+		out.Kernels = append(out.Kernels, s.kernelRow(a.pool, &s.rows[i]))
 	}
 	return out
 }

@@ -201,13 +201,19 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if s.PassStage == layer.StageCapture {
 		m.para("Graphs are captured here, and nearly nothing runs. Pass this trace with `--mapping-input` to give a run that replays the graphs its source lines.")
 	}
-	all := s.ByOperator()
-	rows := slices.DeleteFunc(slices.Clone(all), func(k KernelRow) bool { return k.SharePct < r.MinSharePct })
+	large, all := StageReport{}, 0 // a part of a small row is small
+	for i := range s.Kernels {
+		all += max(1, len(s.Kernels[i].Operators))
+		if s.Kernels[i].SharePct >= r.MinSharePct {
+			large.Kernels = append(large.Kernels, s.Kernels[i])
+		}
+	}
+	rows := slices.DeleteFunc(large.ByOperator(), func(k KernelRow) bool { return k.SharePct < r.MinSharePct })
 	m.table(m.kernelTable(rows))
 	if s.UnresolvedPct >= r.MinSharePct && s.UnresolvedPct > 0 {
 		m.para("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
 	}
-	if hidden := s.HiddenRows + len(all) - len(rows); hidden > 0 {
+	if hidden := s.HiddenRows + all - len(rows); hidden > 0 {
 		beyond := ""
 		if s.HiddenRows > 0 {
 			beyond = " or beyond the limit"

@@ -156,7 +156,7 @@ func (k *KernelRow) Operator() string {
 
 // ByOperator returns the kernel rows with one for each operator that a kernel works for, by time.
 func (s *StageReport) ByOperator() []KernelRow {
-	var out []KernelRow
+	out := make([]KernelRow, 0, len(s.Kernels))
 	for _, k := range s.Kernels {
 		if len(k.Operators) < 2 {
 			out = append(out, k)

@@ -57,7 +57,7 @@ func DiffOf(a, b *Detail) *Diff {
 	for i := range rows {
 		names[i] = rows[i].Name
 	}
-	for i, label := range classify.Labels(names) {
+	for i, label := range classify.Labels(names, nil) {
 		r := &rows[i]
 		r.Label = label
 		r.DeltaUS = r.DurUSB - r.DurUSA

@@ -12,7 +12,7 @@ import (
 func shown(a *layer.Device, names []string) map[string]string {
 	p := a.Analysis().Profile
 	out := make(map[string]string, len(names))
-	for i, label := range classify.Labels(names) {
+	for i, label := range classify.Labels(names, nil) {
 		out[names[i]] = label
 		for _, r := range p.Renames {
 			if r.Old != "" && strings.Contains(names[i], r.Old) {

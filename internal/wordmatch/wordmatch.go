@@ -65,11 +65,15 @@ func Text(idents ...string) string {
 	return string(buf)
 }
 
-// Pattern is a compiled pattern.
+// Pattern is a compiled pattern: the pairs, which are all that most comparisons look at, apart from the rest.
 type Pattern struct {
+	Pairs uint64 // see PairsOf
+	*body
+}
+
+type body struct {
 	lit                string // lower-case letters and digits only
 	gaps               uint64 // bit k: a separator was before lit[k]
-	Pairs              uint64 // see PairsOf
 	openStart, openEnd bool
 }
 
@@ -78,7 +82,7 @@ const maxPattern = 64
 
 // Compile makes a pattern ready.
 func Compile(s string) Pattern {
-	var p Pattern
+	p := &body{}
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "*") {
 		p.openStart, s = true, s[1:]
@@ -111,8 +115,7 @@ func Compile(s string) Pattern {
 		p.openEnd = false
 	}
 	p.lit = string(buf)
-	p.Pairs = PairsOf(p.lit)
-	return p
+	return Pattern{PairsOf(p.lit), p}
 }
 
 // Patterns are patterns made ready for many names. They are safe for concurrent

@@ -1,6 +1,8 @@
 package activity
 
 import (
+	"strings"
+
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -99,11 +101,15 @@ func NewPool() *Pool {
 
 // Label names the kernels that there are so far.
 func (p *Pool) Label() {
-	names := make([]string, len(p.Facts))
+	names, parts := make([]string, len(p.Facts)), make([]*classify.Name, len(p.Facts))
 	for i := range p.Facts {
-		names[i] = p.Facts[i].Canonical
+		k := &p.Facts[i]
+		names[i] = k.Canonical
+		if k.Parsed.Raw == k.Canonical || strings.HasPrefix(k.Parsed.Demangled, k.Canonical) { // else an address differs
+			parts[i] = k.Parsed
+		}
 	}
-	p.Labels = classify.Labels(names)
+	p.Labels = classify.Labels(names, parts)
 }
 
 // Name is the canonical name of a kernel.
@@ -115,8 +121,7 @@ func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category, f
 	canonical := classify.Canonical(raw)
 	id := p.names.ID(canonical + "\x00" + string(category))
 	if int(id) == len(p.Facts) {
-		parsed := classify.Parse(raw)
-		f := Kernel{Canonical: canonical, Parsed: &parsed, Words: parsed.Words(), Shown: Class{Category: category},
+		f := Kernel{Canonical: canonical, Parsed: facts.Name, Words: facts.Name.Words(), Shown: Class{Category: category},
 			Facts: facts, Kind: kind}
 		if facts.Category == category {
 			f.Shown.Subcategory, f.Shown.Rule = facts.Subcategory, facts.Rule
