@@ -334,7 +334,11 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		if r.BusyNS == 0 {
 			exchange = math.NaN()
 		}
-		return append(append([]string{r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels))},
+		steps := fmt.Sprint(r.Steps)
+		if v.Basis == BasisWindow {
+			steps = table.None
+		}
+		return append(append([]string{r.name(), r.GPU, verdict, steps, table.Count(int64(r.Kernels))},
 			r.Headroom.cells()...), percent(exchange))
 	}, table.Text("rank"), table.Text("GPU").Limit(gpuName), table.Text("verdict"), table.Number("steps"),
 		table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"),

@@ -1,9 +1,18 @@
 package roofline_test
 
 import (
+	"compress/gzip"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -271,4 +280,64 @@ func TestMasksAreIntervals(t *testing.T) {
 			t.Errorf("%s: %v to %v FLOP, want %v to %v", c.op, w.FLOP, w.MostFLOP, c.least, c.most)
 		}
 	}
+}
+
+// TestAttentionOfAMixedBatch: 9 requests prefill 8,155 tokens and 37 decode. Each layer has 64 heads of 64, whose window
+// is not recorded: 8,192 pairs at least, all that the step's sums allow at most. Both by hand.
+func TestAttentionOfAMixedBatch(t *testing.T) {
+	const layers, flopOfAPair = 24, 4 * 64 * 64 // 2 for products and sums, twice: scores and values
+	pairs := 7671310 - 7475785/2.0 + 34489      // Σ sq·sk − Σ sq²/2 of context, and Σ sq·sk of generation
+	fresh := 8192 * (2*64*64 + 2*8*64) * 2.0    // queries, results, keys and values of the tokens, 2 bytes each
+	older := (8430 + 34489 - 8192) * 2 * 8 * 64 * 2.0
+	r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"))
+	i := slices.IndexFunc(r.Operators, func(o roofline.Row) bool { return o.Operator == "attention" })
+	if i < 0 {
+		t.Fatal("no attention")
+	}
+	o := &r.Operators[i]
+	for name, c := range map[string][2]float64{"least GFLOP": {o.GFLOP, layers * 8192 * flopOfAPair / 1e9},
+		"most GFLOP": {o.MostGFLOP, layers * pairs * flopOfAPair / 1e9}, "least bytes": {float64(o.Bytes), layers * fresh},
+		"most bytes": {float64(o.MostBytes), layers * (fresh + older)}} {
+		if math.Abs(c[0]/c[1]-1) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, c[0], c[1])
+		}
+	}
+	// The same without the step's sums: nothing bounds it from above, and no gain is claimed of it.
+	text := decompressed(t, testdata.Shared(t, "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"))
+	path := filepath.Join(t.TempDir(), "no-sums.json")
+	step := regexp.MustCompile(`execute_8192_context_9\([^)]*\)_generation_37\([^)]*\)`)
+	if err := os.WriteFile(path, step.ReplaceAll(text, []byte("execute_8192_context_9(8155)_generation_37(37)")),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, _, _, _ = counted(t, path)
+	for _, row := range r.Operators {
+		if row.Operator == "attention" && (!row.AtLeast || row.MostGFLOP != 0) {
+			t.Errorf("attention without sums: %+v", row.Cost)
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Kind == finding.AboveFloor && f.Code == "attention" {
+			t.Errorf("a gain of %v is claimed of attention whose work is not known", f.PerStep)
+		}
+	}
+}
+
+// decompressed is the text of a gzip file.
+func decompressed(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

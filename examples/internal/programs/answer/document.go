@@ -386,6 +386,8 @@ type HostVerdict struct {
 	Verdict hostoverhead.Answer `json:"verdict"`
 	// Text is the verdict in a sentence.
 	Text string `json:"text"`
+	// GPU is the number of the one that all of this is of: the host costs it most.
+	GPU int `json:"gpu"`
 	// Share is the part of the steps' time that the host costs.
 	Share float64 `json:"host_share_of_step_time"`
 	// Idle is the time of the steps in which the GPU does nothing.

@@ -399,12 +399,13 @@ func (m *maker) host() {
 	default:
 		h.Item = known
 	}
-	h.Verdict, h.Text, h.Share, h.Idle, h.Wall = r.Host, r.HostText, r.HostShare, r.IdleTime, r.Wall
-	for _, c := range r.Idle {
-		if c.Cause == finding.NoCause { // copies, which are no reason to be idle
-			continue
+	of := &m.of.Host.Ranks[m.of.Host.Deciding]
+	h.Verdict, h.Text, h.GPU, h.Share = r.Host, r.HostText, int(of.Device), r.HostShare
+	h.Idle, h.Wall = time.Duration(of.Headroom.IdleNS), time.Duration(of.Headroom.WallNS)
+	for _, f := range of.Findings {
+		if f.Kind == finding.IdleTime && len(r.Idle) > 0 { // the report has none where idle time is in doubt
+			h.Causes = append(h.Causes, Cause{f.Cause, f.PerStep, f.Share, f.Place.Name})
 		}
-		h.Causes = append(h.Causes, Cause{c.Cause, c.PerStep, c.Share, c.Name})
 	}
 	slices.SortStableFunc(h.Causes, func(a, b Cause) int { return cmp.Compare(b.Share, a.Share) })
 }

@@ -35,23 +35,23 @@ type Row struct {
 	ModelLine          string  `json:"model_line"`          // path:line func in a model's file, with --stacks
 
 	// What the operator has to do, by the model's config or the recorded inputs of its op: at the kernel that takes
-	// most of its time, 0 at its others.
-	Tokens    int64   `json:"tokens"` // of the pass; −1 unknown
-	M         int64   `json:"m"`      // sizes of a product
-	N         int64   `json:"n"`
-	K         int64   `json:"k"`
-	GFLOP     float64 `json:"gflop"`      // 10⁹ operations
-	Bytes     int64   `json:"bytes"`      // weights, cache and activations
-	Floor     int64   `json:"floor_ns"`   // what it takes at least; 0 where the GPU or the tokens are not known
-	Bound     string  `json:"bound"`      // memory, compute, link, latency; empty without a floor
-	PeakShare float64 `json:"peak_share"` // floor by the time of all kernels of the operator
-	Grid      string  `json:"grid"`       // 132x1x1, as launched
+	// most of its time. What is not known is 0 here, absent in JSON, and an empty cell of CSV.
+	Tokens    int64   `json:"tokens"`      // of the pass; −1 unknown
+	M         int64   `json:"m,omitempty"` // sizes of a product
+	N         int64   `json:"n,omitempty"`
+	K         int64   `json:"k,omitempty"`
+	GFLOP     float64 `json:"gflop,omitempty"`      // 10⁹ operations, at least
+	Bytes     int64   `json:"bytes,omitempty"`      // weights, cache and activations, at least
+	Floor     int64   `json:"floor_ns,omitempty"`   // what it takes at least
+	Bound     string  `json:"bound"`                // memory, compute, link, latency; empty without a floor
+	PeakShare float64 `json:"peak_share,omitempty"` // floor by the time of all kernels of the operator
+	Grid      string  `json:"grid"`                 // 132x1x1, as launched
 	Block     string  `json:"block"`
 
 	// 1 is the last layer of a pass whose first ones the window does not hold: layer is −1 there; else 0
 	LayerFromEnd int `json:"layer_from_end"`
 
-	FloorBasis string `json:"floor_basis"` // what floor_ns rests on, or why it is 0
+	FloorBasis string `json:"floor_basis"` // what floor_ns rests on, or why there is none
 	// what joins the activity with its launch: correlation, flow, external-id, graph-id, op-external-id; empty for none
 	Link string `json:"link"`
 }
@@ -109,20 +109,29 @@ func (c csvWriter) write(r *Row) error {
 	c.Float(r.OperatorConfidence)
 	c.text(r.ModelLine)
 	c.Int(r.Tokens)
-	c.Int(r.M)
-	c.Int(r.N)
-	c.Int(r.K)
-	c.Float(r.GFLOP)
-	c.Int(r.Bytes)
-	c.Int(r.Floor)
+	c.known(float64(r.M))
+	c.known(float64(r.N))
+	c.known(float64(r.K))
+	c.known(r.GFLOP)
+	c.known(float64(r.Bytes))
+	c.known(float64(r.Floor))
 	c.String(r.Bound)
-	c.Float(r.PeakShare)
+	c.known(r.PeakShare)
 	c.String(r.Grid)
 	c.String(r.Block)
 	c.Int(int64(r.LayerFromEnd))
 	c.String(r.FloorBasis)
 	c.String(r.Link)
 	return c.End()
+}
+
+// known writes a figure that is 0 where it is not known.
+func (c csvWriter) known(v float64) {
+	if v == 0 {
+		c.String("")
+		return
+	}
+	c.Float(v)
 }
 
 func (c csvWriter) flush() error { return c.Flush() }
