@@ -628,7 +628,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 			page.Number("Launches"), page.Number("Confidence")}}
 	for _, o := range s.Operators {
 		ops.Add(page.Cell{Text: o.Operator, Find: o.Operator}, took(time.Duration(o.GPUTimeNS)),
-			number(o.SharePct, 1), count(int64(o.Launches)), number(o.Confidence, 2))
+			number(o.SharePct, 1), count(int64(o.Launches)), where(o.Confidence > 0, number(o.Confidence, 2)))
 	}
 	overlap := page.Table{Caption: name + "overlap", FoldAfter: shownRows,
 		Columns: []page.Column{page.Text("Priority"), page.Code("Kernel"), page.Text("Category"),
@@ -649,24 +649,67 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		for _, e := range f.Evidence {
 			evidence = append(evidence, fmt.Sprintf("%d × %s", e.Launches, cmp.Or(e.Label, e.Kernel)))
 		}
+		gain := where(f.EstimatedGainUS > 0, us(f.EstimatedGainUS))
+		gain.Hover = f.Gain.String()
 		fuse.Add(f.Pattern, f.Status(), f.Action, string(f.Confidence), us(f.RelatedUS), number(f.SharePct, 1),
-			count(int64(f.Occurrences)), where(f.EstimatedGainUS > 0, us(f.EstimatedGainUS)),
+			count(int64(f.Occurrences)), gain,
 			where(f.EstimatedGainUS > 0, number(f.GainPct, 1)), page.Cell{Lines: evidence},
 			page.Cell{Lines: f.CandidatePaths})
+	}
+	slow := page.Table{Caption: name + "slow kernels",
+		Columns: []page.Column{page.Code("Kernel"), page.Number("GPU time"), page.Number("% of GPU time"),
+			page.Number("Launches"), page.Number("Above floor"), page.Prose("Reason"), page.Prose("What to do")}}
+	for _, k := range s.Slow {
+		slow.Add(page.Cell{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel}, took(time.Duration(k.GPUTimeNS)),
+			number(k.SharePct, 1), count(int64(k.Launches)),
+			where(k.FloorNS > 0, took(time.Duration(k.GPUTimeNS-k.FloorNS))), k.Reason, k.Do)
 	}
 	title := fmt.Sprintf("Stage %v", s.Stage)
 	head := section("", title, tab, ops)
 	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", table.Duration(time.Duration(s.GPUTimeUS*1e3)),
 		table.Counted(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)),
 		table.Duration(time.Duration(s.SpanUS*1e3)))
-	lap := section("", title+": overlap", overlap)
+	if s.Devices > 1 {
+		head.Text += fmt.Sprintf(" Times are sums over %d GPUs.", s.Devices)
+	}
+	head.Text = strings.TrimSpace(head.Text + " " + s.Unresolved())
+	lap := section("", title+": exposure and overlap", exposed(name, r, s.Exposure), overlap)
 	lap.Text = s.OverlapNote
 	fused := section("", title+": fusion", fuse)
 	if len(fuse.Rows) == 0 {
 		fused.Text = "No known fused path is in use, and no chain of kernels was found for which one is known."
 	}
-	return []page.Section{head, lap, fused}
+	out := []page.Section{head, lap, fused}
+	if len(s.Slow) > 0 {
+		out = append(out, section("", title+": slow kernels", slow))
+	}
+	return out
 }
+
+// exposed is which work of a stage runs alone.
+func exposed(name string, report *triage.Report, x *triage.Exposure) page.Table {
+	if x == nil {
+		x = &triage.Exposure{}
+	}
+	tab := page.Table{Caption: name + "exposure",
+		Columns: []page.Column{page.Text("Category"), page.Number("Total"), page.Number("Exposed"),
+			page.Number("% of step"), page.Number("Hidden"), page.Number("Waiting"), page.Number("Hideable (at most)")}}
+	rows, _ := x.Notable()
+	for _, r := range rows {
+		if r.ExposedPct < report.MinSharePct {
+			tab.Hidden++
+			continue
+		}
+		tab.Add(page.Cell{Text: r.Category, Series: true}, took(time.Duration(r.TotalNS)),
+			took(time.Duration(r.ExposedNS)), number(r.ExposedPct, 1), took(time.Duration(r.HiddenNS)),
+			where(r.WaitingBy != "", took(time.Duration(r.WaitingNS))),
+			where(r.BoundNS > 0, took(time.Duration(r.BoundNS))))
+	}
+	return tab
+}
+
+// wholeSite is from which share on, in percent, a line is not said to be a part: rounded it is all.
+const wholeSite = 99.5
 
 // locations are the lines that a row comes from, each with the modules around it and its share of the row.
 func locations(list []triage.Location) []string {
@@ -676,7 +719,10 @@ func locations(list []triage.Location) []string {
 		if l.Module != "" {
 			line = strings.TrimPrefix(line+" in "+l.Module, " ")
 		}
-		out = append(out, fmt.Sprintf("%s (%s)", line, table.Pct(l.SharePct, 0)))
+		if l.SharePct < wholeSite {
+			line += fmt.Sprintf(" (%s)", table.Pct(l.SharePct, 0))
+		}
+		out = append(out, line)
 	}
 	return out
 }

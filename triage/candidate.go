@@ -72,7 +72,8 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 	case serverKey(server) != "":
 		return StateNone, "No fused path of " + server + " is known for these kernels"
 	case c.Compiled():
-		return StateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart (TORCH_LOGS=graph_breaks lists breaks)"
+		return StateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart " +
+			"(TORCH_LOGS=graph_breaks lists breaks)"
 	case c.Chain != nil:
 		return StateAvailable, c.Chain.Do
 	}
@@ -84,8 +85,9 @@ func (g *Gain) Step() time.Duration {
 	return time.Duration((g.StepLowNS + g.StepHighNS) / 2 / int64(max(1, g.Steps)))
 }
 
-// text says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: host bound".
-func (g *Gain) text() string {
+// String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: host bound"; "" for
+// nothing.
+func (g *Gain) String() string {
 	if g.HighNS == 0 {
 		return ""
 	}

@@ -72,7 +72,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Unused fused path: " + row.Pattern,
 			Size: size(finding.Recoverable, row.Gain.StepHighNS), Confidence: finding.Medium,
 			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"),
-				table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.text()),
+				table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.String()),
 			Advice: finding.Advice{Do: row.Action}}
 		if row.Confidence == Confirmed {
 			f.Confidence = finding.High

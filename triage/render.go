@@ -210,8 +210,8 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	}
 	rows := slices.DeleteFunc(large.ByOperator(), func(k KernelRow) bool { return k.SharePct < r.MinSharePct })
 	m.table(m.kernelTable(rows))
-	if s.UnresolvedPct >= r.MinSharePct && s.UnresolvedPct > 0 {
-		m.para("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
+	if s.UnresolvedPct >= r.MinSharePct && s.Unresolved() != "" {
+		m.para("%s", s.Unresolved())
 	}
 	if hidden := s.HiddenRows + all - len(rows); hidden > 0 {
 		beyond := ""
@@ -226,6 +226,14 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if m.text && slices.ContainsFunc(rows, func(k KernelRow) bool { return strings.HasPrefix(k.sourceLine(), prefillMark) }) {
 		m.para("%s the line is that of a prefill: no launch of a decode is known.", prefillMark)
 	}
+}
+
+// Unresolved says how much of the time has no source line, and what would give it one; "" where all has one.
+func (s *StageReport) Unresolved() string {
+	if s.UnresolvedPct <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
 }
 
 // prefillMark precedes lines of a prefill in the text form.
@@ -381,6 +389,17 @@ func (m *page) operators(_ *Report, s *StageReport) {
 // notableShared is from which share of the steps on, in percent, overlap is worth a table.
 const notableShared = 1
 
+// Notable are the rows that say something: where kernels run one at a time each of the others would say that it is
+// exposed, and those of communication and copies are left.
+func (x *Exposure) Notable() (rows []ExposureRow, serial bool) {
+	if percent(x.SharedNS, x.WallNS) >= notableShared {
+		return x.Rows, false
+	}
+	return slices.DeleteFunc(slices.Clone(x.Rows), func(r ExposureRow) bool {
+		return r.Category != string(classify.CategoryCommunication) && r.Category != string(classify.CategoryMemory)
+	}), true
+}
+
 // exposure writes what runs alone and what beside other work.
 func (m *page) exposure(_ *Report, s *StageReport) {
 	x := s.Exposure
@@ -388,12 +407,8 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		m.para("No steps were found, so nothing is said about exposure.")
 		return
 	}
-	rows := x.Rows
-	serial := percent(x.SharedNS, x.WallNS) < notableShared
-	if serial { // each row would say that it is exposed
-		rows = slices.DeleteFunc(slices.Clone(rows), func(r ExposureRow) bool {
-			return r.Category != string(classify.CategoryCommunication) && r.Category != string(classify.CategoryMemory)
-		})
+	rows, serial := x.Notable()
+	if serial {
 		rest := "the rest is idle"
 		if x.IdleNS == 0 {
 			rest = "the GPU is never idle"
@@ -532,7 +547,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	}
 	if f.Kind == Split {
 		sentence("Fix", f.Action)
-		sentence("Gain", f.Gain.text())
+		sentence("Gain", f.Gain.String())
 		if f.Replayed != nil {
 			sentence("Replayed", f.Replayed.Step())
 		}
