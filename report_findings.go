@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -246,7 +245,7 @@ func (r *Report) sentence() string {
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
-			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(f.PerStep), each(&f), f.Text)
+			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(f.PerStep), f.Each(), f.Text)
 			break
 		}
 	}
@@ -294,37 +293,6 @@ func stageName(s layer.Stage) string {
 		return "forward"
 	}
 	return string(s)
-}
-
-// each says what the time of a finding is a mean over: "per decode step", "in the window".
-func each(f *finding.Finding) string {
-	if f.Of == finding.OfWindow {
-		return "in the window"
-	}
-	return "per " + stepOf(f.Stage)
-}
-
-// sizeOf says how much a finding is about, "" for a finding without a size.
-func sizeOf(f *finding.Finding) string {
-	if f.Measure == finding.NoMeasure {
-		return ""
-	}
-	share := ""
-	if f.Of != finding.NoBasis && !math.IsNaN(f.Share) {
-		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), f.Of.Title())
-	}
-	if f.Of == finding.OfGPU {
-		return f.Measure.Amount(f.Total) + share
-	}
-	return f.Measure.Amount(f.PerStep) + " " + each(f) + meanOf(f.GPUs) + share
-}
-
-// stepOf names a step of a stage, "" for any.
-func stepOf(s layer.Stage) string {
-	if s == "" {
-		return "step"
-	}
-	return s.Info().Step
 }
 
 // shellQuote makes a path one word of a command line.

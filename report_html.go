@@ -197,7 +197,7 @@ func cardsOf(findings []finding.Finding) []page.Card {
 		c := page.Card{Title: f.Text, Evidence: f.Evidence, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable,
 			Where: f.Where, Fix: f.Do, Next: f.Next}
 		if f.Measure != finding.NoMeasure {
-			c.Gain = sizeOf(f)
+			c.Gain = f.Amount()
 		}
 		if f.Confidence == finding.Low {
 			c.Doubt = "Low confidence."

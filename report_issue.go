@@ -50,7 +50,7 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 			id = f.Cause.String()
 		}
 		fmt.Fprintf(&b, "%d. **%s** (`%s`): %s\n", i+1, table.EscapeMarkdown(table.Clean(f.Text)), id,
-			table.EscapeMarkdown(sizeOf(&f)))
+			table.EscapeMarkdown(f.Amount()))
 		if e := publicEvidence(&f); e != "" {
 			fmt.Fprintf(&b, "   - Evidence: %s\n", table.EscapeProse(table.Clean(e)))
 		}

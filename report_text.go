@@ -236,23 +236,23 @@ func (p *printer) findings(r *Report) {
 func (p *printer) finding(n int, f *finding.Finding) {
 	if p.o.Markdown {
 		fmt.Fprintf(p, "%d. **%s**%s\n", n, table.EscapeMarkdown(f.Text),
-			table.EscapeMarkdown(strings.TrimPrefix(headline(f), f.Text)))
-		for _, l := range lines(f) {
-			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeProse(l[1]))
+			table.EscapeMarkdown(strings.TrimPrefix(f.Headline(), f.Text)))
+		for _, l := range f.Lines() {
+			fmt.Fprintf(p, "   - %s\n", table.EscapeProse(l))
 		}
 		fmt.Fprintf(p, "   - next: `%s`\n", strings.ReplaceAll(table.Clean(f.Next), "`", "'"))
 		return
 	}
 	const indent = 4
-	for i, l := range table.Fill(headline(f), p.o.Width-indent) {
+	for i, l := range table.Fill(f.Headline(), p.o.Width-indent) {
 		if i == 0 {
 			fmt.Fprintf(p, "%*d. %s\n", indent-2, n, p.color(bold, l))
 		} else {
 			fmt.Fprintf(p, "%*s%s\n", indent, "", p.color(bold, l))
 		}
 	}
-	for _, l := range append(lines(f), [2]string{"next:", f.Next}) {
-		for i, text := range table.Fill(l[0]+" "+l[1], p.o.Width-indent-2) {
+	for _, l := range append(f.Lines(), "next: "+f.Next) {
+		for i, text := range table.Fill(l, p.o.Width-indent-2) {
 			hang := 0
 			if i > 0 {
 				hang = 2
@@ -260,32 +260,6 @@ func (p *printer) finding(n int, f *finding.Finding) {
 			fmt.Fprintf(p, "%*s%s\n", indent+hang, "", text)
 		}
 	}
-}
-
-// headline is the problem with its size.
-func headline(f *finding.Finding) string {
-	if size := sizeOf(f); size != "" {
-		return f.Text + ": " + size
-	}
-	return f.Text
-}
-
-// lines are evidence, place and fix of a finding.
-func lines(f *finding.Finding) [][2]string {
-	var out [][2]string
-	if f.Evidence != "" {
-		out = append(out, [2]string{"evidence:", f.Evidence})
-	}
-	if f.Where != "" {
-		out = append(out, [2]string{"where:", f.Where})
-	}
-	if f.Do != "" {
-		out = append(out, [2]string{"fix:", f.Do})
-	}
-	for i := range f.Gains {
-		out = append(out, [2]string{"step:", table.Clean(f.Gains[i].String())})
-	}
-	return out
 }
 
 func (p *printer) passes(r *Report) {
@@ -422,7 +396,7 @@ func (p *printer) exposure(r *Report) {
 	if len(r.Exposure) == 0 {
 		return
 	}
-	p.heading(2, "Exposed time: no other category overlaps"+meanOf(r.Exposure[0].GPUs))
+	p.heading(2, "Exposed time: no other category overlaps"+finding.MeanOf(r.Exposure[0].GPUs))
 	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed (ms/step)"),
 		table.Number(r.basis().Percent()), table.Number("Hidden (ms/step)"))
 	for _, e := range r.Exposure {
@@ -437,7 +411,7 @@ func (p *printer) fusions(r *Report) {
 	if len(r.Fusions) == 0 {
 		return
 	}
-	p.heading(2, "Fusions"+meanOf(r.Fusions[0].GPUs))
+	p.heading(2, "Fusions"+finding.MeanOf(r.Fusions[0].GPUs))
 	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"),
 		table.Number("Gain (ms/step)"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
@@ -475,14 +449,6 @@ func (p *printer) notes(r *Report) {
 		}
 	}
 	p.more(len(all)-n, "note", "notes")
-}
-
-// meanOf says that figures are of several GPUs.
-func meanOf(gpus int) string {
-	if gpus > 1 {
-		return fmt.Sprintf(", mean of %d GPUs", gpus)
-	}
-	return ""
 }
 
 func millis(d time.Duration) string {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Diagnosis is what [Diagnose] has found out.
@@ -58,7 +60,7 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 		add("%s", strings.TrimPrefix(err.Error(), "capture: "))
 	}
 	if n := len(t.info.expected); n > 0 {
-		add("%d traces per window are expected", n)
+		add("%s expected", table.Counted(n, "trace per window is", "traces per window are"))
 	} else {
 		add("it does not say how many ranks it has: the traces' world_size does, or --ranks")
 	}

@@ -149,8 +149,8 @@ func TestDoubtsAreWritten(t *testing.T) {
 		if err := v.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(b.String(), "\nDoubts:\n"); got != want ||
-			strings.Count(b.String(), "  [, ] ") != n {
+		if got := strings.Contains(b.String(), "\nDoubts\n"); got != want ||
+			strings.Count(b.String(), "  - [, ] ") != n {
 			t.Errorf("%d doubts: %v, want %v\n%s", n, got, want, b.String())
 		}
 	}

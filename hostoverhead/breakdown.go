@@ -381,7 +381,7 @@ const (
 // WriteText writes what a step of the run is made of.
 func (r *Run) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "Run: %s (TP size %s%s)\n", r.Label, sizeWord(r.TPSize), prefixed(", ", r.GPU))
+	b.Heading(1, "Run %s (TP size %s%s)", r.Label, sizeWord(r.TPSize), prefixed(", ", r.GPU))
 	t := table.New(table.Text("per step"), table.Number("value"))
 	t.Row("iterations / of common size / benchmark",
 		fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
@@ -389,9 +389,10 @@ func (r *Run) WriteText(w io.Writer) error {
 	for _, f := range r.figures() {
 		t.Row(f.name, table.Fixed(f.value, 1))
 	}
-	t.WriteText(b) // b keeps the first error
+	b.Table(t)
 	if r.SteadySteps > 0 {
-		fmt.Fprintf(b, "\nstep µs: %s\ngap µs:  %s\n", r.Steps.words(), r.Gaps.words())
+		b.Fact("Step µs", "%s", r.Steps.words())
+		b.Fact("Gap µs", "%s", r.Gaps.words())
 	}
 	for _, list := range []struct {
 		title string
@@ -399,14 +400,14 @@ func (r *Run) WriteText(w io.Writer) error {
 		max   int
 	}{{"Host operations", r.Operations, listedOperations}, {"Kernels", r.Kernels, listedKernels},
 		{"API calls", r.APICalls, listedKernels}} {
-		table.List(b, "\n"+list.title+":\n", list.ops, list.max, func(o Operation) []string {
+		table.List(b, list.title, list.ops, list.max, func(o Operation) []string {
 			return []string{names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1),
 				names.Short(o.Source, nameWidth)}
-		}, table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"),
-			table.Text("source").Limit(nameWidth))
+		}, table.Code("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"),
+			table.Path("source").Limit(nameWidth))
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(b, "note: %s\n", n)
+		b.Say("Note: %s", n)
 	}
 	return b.Flush()
 }

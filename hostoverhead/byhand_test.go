@@ -54,10 +54,10 @@ func TestSixStepsByHand(t *testing.T) {
 	}
 }
 
-const sixStepsText = `HOST OVERHEAD: YES (confidence low)
-host overhead: 3.30 ms of 5.70 ms of step time (at most a 2.38× speedup); largest cause: host-code (81.5%), led by step[DECODE bs=N] (37.2%)
-device 0: 6 steps, 12 kernels; threshold: host share ≥ 10%
-! SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
+const sixStepsText = `Host bound: YES (confidence low)
+Host overhead: 3.30 ms of 5.70 ms of step time (at most a 2.38× speedup); largest cause: host-code (81.5%), led by step[DECODE bs=N] (37.2%).
+Device 0: 6 steps, 12 kernels; threshold: host share ≥ 10%
+- SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
 Time of the steps: 5.70 ms, busy 2.40 ms (42.1%), idle 3.30 ms
 idle cause in the steps share in the window largest
 host work 2.80 ms 49.1% 2.80 ms
@@ -66,10 +66,10 @@ launch-call 110 µs 1.9% 110 µs cudaLaunchKernel
 host waiting 500 µs 8.8% 500 µs
 synchronisation 500 µs 8.8% 500 µs cudaStreamSynchronize
 all 3.30 ms 57.9% 3.30 ms
-Stages:
+Stages
 stage steps verdict time idle host at most largest cause
 decode 6 YES 5.70 ms 57.9% 57.9% 2.38× host-code
-How kernels reach the device:
+How kernels reach the device
 stage path kernels share of kernel time exposed launches of the time
 all eager 12 100.0% 100.0% 110 µs 1.9%
 decode eager 12 100.0% 100.0% 110 µs 1.9%
@@ -82,17 +82,17 @@ worst passes stage host share at most largest cause from to Perfetto visStart �
 3 decode 600 µs 60.0% 2.50× host-code 0.003100 s 0.004100 s 3100000 … 4100000
 Published metrics (M1–M5, all GPUs merged): YES
 Whole window: YES
-gpu_idle_ratio 0.5789 crossed
-launch_overhead_ratio 0.0107
-host_prep_exposed_ratio n/a
-host_prep_perf_impact n/a
-host_prep_idle_attribution n/a
-gpu_utilization 0.4211 crossed
-nccl_ratio 0.0000
-Doubts:
-[few-kernels, low] the window has only 12 kernels; a running server has more
-[python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.2% of the steps
-Next steps:
+- gpu_idle_ratio 0.5789 crossed
+- launch_overhead_ratio 0.0107
+- host_prep_exposed_ratio n/a
+- host_prep_perf_impact n/a
+- host_prep_idle_attribution n/a
+- gpu_utilization 0.4211 crossed
+- nccl_ratio 0.0000
+Doubts
+- [few-kernels, low] the window has only 12 kernels; a running server has more
+- [python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.2% of the steps
+Next steps
 Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
 cause range, frame or call idle share pieces
 host-code step[DECODE bs=N] 1.00 ms 30.3% 5
@@ -102,11 +102,11 @@ host-code unattributed host time 500 µs 15.2% 5
 synchronisation cudaStreamSynchronize 500 µs 15.2% 5
 launch-call cudaLaunchKernel 61.0 µs 1.8% 11
 launch-call cudaLaunchKernel: launch latency 49.0 µs 1.5% 11
-Gaps of the device (no stream busy):
+Gaps of the device (no stream busy)
 length count total share largest cause
 100–500 µs 6 600 µs 18.2% host-code 90.0%
 0.5–1 ms 5 2.70 ms 81.8% host-code 79.6%
-Longest gaps:
+Longest gaps
 1. 700 µs at 0.004600 s
 after flash_fwd
 before gemm
@@ -115,4 +115,4 @@ before gemm
 after flash_fwd
 before gemm
 40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
-SYNC+HOIST: 500 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`
+- SYNC+HOIST: 500 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

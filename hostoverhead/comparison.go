@@ -203,24 +203,25 @@ func (c *Comparison) Regressions(share float64) []Delta {
 // WriteText writes the comparison: figures, operations by |Δ|, conclusion.
 func (c *Comparison) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "CONCLUSION: %s\n  %s\n", c.Conclusion, c.Reason)
+	b.Heading(1, "Conclusion: %s", c.Conclusion)
+	b.Say("%s", c.Reason)
 	for _, p := range c.Patterns {
-		fmt.Fprintf(b, "  %s\n", p)
+		b.Item("%s", p)
 	}
 	for _, s := range c.Warnings {
-		fmt.Fprintf(b, "  warning: %s\n", s)
+		b.Item("warning: %s", s)
 	}
-	fmt.Fprintf(b, "\nIterations: %s; %s.\n", c.Baseline.basis(), c.Target.basis())
-	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step, %s (%d steady steps) and %s (%d steady steps):\n",
+	b.Say("Iterations: %s; %s.", c.Baseline.basis(), c.Target.basis())
+	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step, %s (%d steady steps) and %s (%d steady steps)",
 		c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps), "figure")
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != compare.HostInconclusive {
-		fmt.Fprintf(b, "\nTop regressions:\n")
+		b.Heading(2, "Top regressions")
 		for i, d := range regs[:min(len(regs), 5)] {
-			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1,
+			b.Numbered(i+1, "%s %s %+.1f µs/step",
 				table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
 		}
 	}
-	deltaTable(b, c.Deltas, listedOperations, "\nOperations (µs/step) by change:\n", "operation")
+	deltaTable(b, c.Deltas, listedOperations, "Operations (µs/step) by change", "operation")
 	return b.Flush()
 }
 
@@ -235,7 +236,7 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
 		}
 		return []string{names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1),
 			fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status)}
-	}, table.Text(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"),
+	}, table.Code(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"),
 		table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
 }
 

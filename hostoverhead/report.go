@@ -165,7 +165,8 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if v.Confidence != finding.BandUnknown {
 		confidence = fmt.Sprintf(" (confidence %s)", v.Confidence)
 	}
-	fmt.Fprintf(b, "HOST OVERHEAD: %s%s\n  %s\n", v.Verdict, confidence, v.Summary)
+	b.Heading(1, "Host bound: %s%s", v.Verdict, confidence)
+	b.Say("%s.", table.UpperFirst(v.Summary))
 	where := r.name()
 	if len(v.Ranks) > 1 {
 		where += fmt.Sprintf(" (of %d GPUs it loses most to the host)", len(v.Ranks))
@@ -174,10 +175,10 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if v.Basis == BasisWindow {
 		steps = "no steps"
 	}
-	fmt.Fprintf(b, "  %s: %s, %s; threshold: host share ≥ %s\n", where, steps, table.Counted(r.Kernels, "kernel", "kernels"),
+	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps, table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
-		fmt.Fprintf(b, "  ! %s\n", s.Message)
+		b.Item("%s", s.Message)
 	}
 	v.writeIdle(b, r)
 	writeStages(b, r)
@@ -185,21 +186,22 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	v.writeRanks(b)
 	v.writePublished(b)
 	if len(v.Doubts) > 0 {
-		fmt.Fprintf(b, "\nDoubts:\n")
+		b.Heading(2, "Doubts")
 		for _, d := range v.Doubts {
-			fmt.Fprintf(b, "  [%s, %s] %s\n", d.Code, d.Weight, d.Message)
+			b.Item("[%s, %s] %s", d.Code, d.Weight, d.Message)
 		}
 	}
-	fmt.Fprintf(b, "\nNext steps:\n")
+	b.Heading(2, "Next steps")
 	for _, s := range v.Next {
-		fmt.Fprintf(b, "  - %s\n      because %s\n", s.Do, table.Clean(s.Why))
+		b.Item("%s", s.Do)
+		b.Below("because %s", s.Why)
 		if s.Source != "" {
-			fmt.Fprintf(b, "      see %s\n", s.Source)
+			b.Below("see %s", s.Source)
 		}
 		for i := range r.Findings {
 			for _, g := range r.Findings[i].Gains {
 				if r.Findings[i].Do == s.Do {
-					fmt.Fprintf(b, "      %s\n", table.Clean(g.String()))
+					b.Below("%s", g.String())
 				}
 			}
 		}
@@ -229,18 +231,17 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	}
 	rows = append(rows, []string{"all", "", nanos(h.IdleNS), percentOf(h.IdleNS, h.WallNS),
 		nanos(r.WindowNS - r.BusyNS), ""})
-	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, nanos(h.WallNS), nanos(h.BusyNS),
+	title := fmt.Sprintf("Time of the %s: %s, busy %s (%s), idle %s", v.Basis, nanos(h.WallNS), nanos(h.BusyNS),
 		percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
 	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
 		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"),
 		table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	if c := r.Transfers; c != nil {
-		fmt.Fprintf(b, "Copies and memsets alone keep the GPU busy for %s of the %s (%s), %s of the window.\n",
+		b.Say("Copies and memsets alone keep the GPU busy for %s of the %s (%s), %s of the window.",
 			nanos(c.StepsNS), v.Basis, percent(c.Share), nanos(c.NS))
 	}
 	for _, d := range r.Drains {
-		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n",
-			nanos(d.StepsNS), d.Name)
+		b.Say("%s of the host's work follows %s, after it drained the queue between two steps.", nanos(d.StepsNS), d.Name)
 	}
 }
 
@@ -252,7 +253,7 @@ func withWhere(n IdleName) string {
 }
 
 func writeStages(b *table.Writer, r *RankVerdict) {
-	table.List(b, "\nStages:\n", r.Stages, len(r.Stages), func(s StageVerdict) []string {
+	table.List(b, "Stages", r.Stages, len(r.Stages), func(s StageVerdict) []string {
 		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict.String()}, s.Headroom.cells()...),
 			s.Largest.String())
 	}, table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"),
@@ -268,7 +269,7 @@ func writeStages(b *table.Writer, r *RankVerdict) {
 			s.Stage = "" // once is enough
 		}
 	}
-	table.List(b, "\nHow kernels reach the device:\n", rows, len(rows), func(p row) []string {
+	table.List(b, "How kernels reach the device", rows, len(rows), func(p row) []string {
 		return []string{p.stage, p.Path.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare),
 			nanos(p.ExposedNS), percent(p.Exposed)}
 	}, table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"),
@@ -283,7 +284,7 @@ func (h *Headroom) cells() []string {
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
-	title := fmt.Sprintf("\nHost overhead per pass: median %s (%s of it), p90 %s (%s), max %s (%s)\n", nanos(p.P50NS),
+	title := fmt.Sprintf("Host overhead per pass: median %s (%s of it), p90 %s (%s), max %s (%s)", nanos(p.P50NS),
 		percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
 		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share),
@@ -325,7 +326,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		return
 	}
 	listed := v.listed()
-	table.List(b, "\nRanks:\n", listed, len(listed), func(i int) []string {
+	table.List(b, "Ranks", listed, len(listed), func(i int) []string {
 		r := &v.Ranks[i]
 		verdict, exchange := r.Verdict.String(), r.Exchange
 		if r.Ignored {
@@ -344,7 +345,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"),
 		table.Number("at most"), table.Number("exchange of busy"))
 	if n := len(v.Ranks) - len(listed); n > 0 {
-		fmt.Fprintf(b, "… %d more, which lose no more to the host; --format json has them\n", n)
+		b.Say("%s, which lose no more to the host (use `--format json`).", table.Counted(n, "more GPU", "more GPUs"))
 	}
 }
 
@@ -353,15 +354,21 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	if v.published == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nPublished metrics (M1–M5, all GPUs merged): %s\n", v.published.Verdict)
+	b.Heading(2, "Published metrics (M1–M5, all GPUs merged): %s", v.published.Verdict)
 	if v.Disagreement != "" {
-		fmt.Fprintf(b, "  %s\n", v.Disagreement)
+		b.Say("%s", v.Disagreement)
 	}
 	var text strings.Builder
 	v.published.WriteText(&text)                        // a Builder does not fail
 	_, figures, _ := strings.Cut(text.String(), "\n\n") // the text below its verdict
 	figures = strings.ReplaceAll(strings.TrimSpace(figures), "\n\n", "\n")
-	fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(figures, "\n", "\n  "))
+	for line := range strings.Lines(figures) {
+		if line = strings.TrimRight(line, "\n"); strings.HasPrefix(line, " ") {
+			b.Item("%s", strings.Join(strings.Fields(line), " "))
+		} else {
+			b.Say("%s", line)
+		}
+	}
 }
 
 // Widths of names in text, in letters: alone in a line, and beside other columns.
@@ -387,13 +394,14 @@ const (
 
 // write writes who the others wait for.
 func (s *Stragglers) write(b *table.Writer) {
-	title := fmt.Sprintf("\nStragglers: %s on all ranks, %d without a clear last one. %s\n",
-		table.Counted(s.Collectives, "collective", "collectives"), s.Tied, s.Note)
+	title := fmt.Sprintf("Stragglers: %s on all ranks, %d without a clear last one",
+		table.Counted(s.Collectives, "collective", "collectives"), s.Tied)
 	table.List(b, title, s.listed(), rowsOfRanks(len(s.Ranks)), func(r RankArrival) []string {
 		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS),
 			table.Count(int64(r.Kernels)), nanos(r.HostNS)}
 	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"),
 		table.Number("host time"))
+	b.Say("%s", s.Note)
 }
 
 // listed are the ranks in their order, or, of too many for the table, those first that were last most often.
@@ -416,7 +424,7 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 	}
 	slices.SortStableFunc(rows, func(x, y IdleName) int { return cmp.Compare(y.NS, x.NS) })
 	idle := d.WindowNS - d.BusyNS
-	title := fmt.Sprintf("\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), nanos(idle), nanos(d.WindowNS))
+	title := fmt.Sprintf("Gap ledger, %s: idle %s of %s, by what ran", d.name(), nanos(idle), nanos(d.WindowNS))
 	table.List(b, title, rows, listedNames, func(n IdleName) []string {
 		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), nanos(n.NS), percentOf(n.NS, idle),
 			table.Count(int64(n.Count))}
@@ -428,7 +436,7 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 
 func (d *RankVerdict) writeGaps(b *table.Writer) {
 	classes := slices.DeleteFunc(slices.Clone(d.Gaps), func(g GapBucket) bool { return g.Count == 0 })
-	table.List(b, "\nGaps of the device (no stream busy):\n", classes, len(classes), func(g GapBucket) []string {
+	table.List(b, "Gaps of the device (no stream busy)", classes, len(classes), func(g GapBucket) []string {
 		largest := ""
 		if g.Largest != finding.NoCause {
 			largest = g.Largest.String() + " " + percent(g.LargestShare)
@@ -441,27 +449,31 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 	if len(listed) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nLongest gaps:\n")
+	b.Heading(2, "Longest gaps")
 	for i, g := range listed {
-		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, nanos(g.NS), position(g.StartNS),
-			cut(g.Before, wideName), cut(g.After, wideName))
+		b.Numbered(i+1, "%s at %s", nanos(g.NS), position(g.StartNS))
+		b.Below("after %s", cut(g.Before, wideName))
+		b.Below("before %s", cut(g.After, wideName))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause,
 				cut(c.Name, narrowName))))
 		}
-		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
+		b.Below("%s", strings.Join(parts, "; "))
 	}
 }
 
 func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
-	table.List(b, "\nKernels outside of the graphs:\n", c.EagerKernels, listedEager, func(k EagerKernel) []string {
+	table.List(b, "Kernels outside of the graphs", c.EagerKernels, listedEager, func(k EagerKernel) []string {
 		return []string{k.Name, table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)),
 			map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
-	}, table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"),
-		table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
+	}, table.Code("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"),
+		table.Number("in graphs"), table.Text("suspect"), table.Path("source").Limit(narrowName))
 	for i, h := range c.Hints {
-		fmt.Fprintf(b, "%s  %s: %s: %s\n", map[bool]string{true: "\n"}[i == 0], h.Code, h.Why, h.Do)
+		if i == 0 {
+			b.Heading(2, "Hints")
+		}
+		b.Item("%s: %s: %s", h.Code, h.Why, h.Do)
 	}
 }

@@ -373,11 +373,11 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 		want  []string
 	}{
 		{"verdict", func(b *bytes.Buffer) error { return v.WriteText(b) },
-			[]string{"HOST OVERHEAD: YES", "× speedup)", "host work", "Published metrics", "gpu_idle_ratio",
-				"Next steps:",
+			[]string{"Host bound: YES", "× speedup)", "host work", "Published metrics", "gpu_idle_ratio",
+				"Next steps",
 				"Gap ledger, device", "Kernels outside of the graphs", "Longest gaps", "worst passes", "visStart"}},
 		{"comparison", func(b *bytes.Buffer) error { return c.WriteText(b) },
-			[]string{"CONCLUSION: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions:"}},
+			[]string{"Conclusion: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions"}},
 		{"breakdown", func(b *bytes.Buffer) error { return c.Baseline.WriteText(b) },
 			[]string{"steady steps", "inter-step gap µs (p50)", "_update_requests"}},
 	} {

@@ -122,30 +122,30 @@ func layerSpan(p *layer.ForwardPass) string {
 // WriteText writes the map as tables.
 func (m *Map) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(0),
-		seconds(m.TraceEndS), m.TraceStartNS)
-	fmt.Fprintf(b, "Forward passes: %d\n\n", len(m.Passes))
+	b.Fact("Perfetto time range", "%s ~ %s (time 0 is %d ns in the UI's tables)", seconds(0), seconds(m.TraceEndS),
+		m.TraceStartNS)
+	b.Heading(2, "Forward passes: %d", len(m.Passes))
 	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
 		table.Number("Duration"), table.Text("Stage"))
 	for _, p := range m.Passes {
 		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds),
 			table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
 	}
-	if err := passes.WriteText(b); err != nil {
-		return err
-	}
+	b.Table(passes)
 	if m.Pass >= 0 {
-		fmt.Fprintf(b, "\nForward pass #%d, times in Perfetto:\n", m.Pass)
-		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"),
-			table.Number("Perfetto End"),
-			table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note"))
+		b.Heading(2, "Forward pass #%d, times in Perfetto", m.Pass)
+		cols := []table.Column{table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"),
+			table.Number("Perfetto End"), table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note")}
+		drop := 2 // the compress ratio, where no layer has one
+		if slices.ContainsFunc(m.Layers, func(l LayerRange) bool { return l.CompressRatio >= 0 }) {
+			drop = 1
+		}
+		layers := table.New(slices.Delete(cols, 1, drop)...)
 		for _, l := range m.Layers {
-			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), seconds(l.StartSeconds), seconds(l.EndSeconds),
-				table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note())
+			layers.Row(slices.Delete([]string{strconv.Itoa(l.Index), strconv.Itoa(l.CompressRatio), seconds(l.StartSeconds),
+				seconds(l.EndSeconds), table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note()}, 1, drop)...)
 		}
-		if err := layers.WriteText(b); err != nil {
-			return err
-		}
+		b.Table(layers)
 		m.writeLinks(b)
 	}
 	return b.Flush()
@@ -153,27 +153,22 @@ func (m *Map) WriteText(w io.Writer) error {
 
 func (m *Map) writeLinks(b *table.Writer) {
 	if !m.openable {
-		b.WriteString("\nThe Perfetto UI does not read this kind of file: there are no links.\n")
+		b.Say("The Perfetto UI does not read this kind of file: there are no links.")
 		return
 	}
-	fmt.Fprintf(b, "\nPass %d:  %s\n", m.Pass, m.Passes[m.Pass].URL)
+	b.Heading(2, "Links")
+	b.Fact(fmt.Sprint("Pass ", m.Pass), "%s", m.Passes[m.Pass].URL)
 	for _, l := range m.Layers {
 		if l.Highlighted {
-			fmt.Fprintf(b, "Layer %d: %s\n", l.Index, l.URL)
+			b.Fact(fmt.Sprint("Layer ", l.Index), "%s", l.URL)
 		}
 	}
-	b.WriteString("A link shows its range in a UI that has the trace open; --open serves the trace to it.\n")
+	b.Say("A link shows its range in a UI that has the trace open; `--open` serves the trace to it.")
 }
 
 func seconds(s float64) string { return table.Fixed(s, secondsDecimals) + "s" }
 
-func ratio(r int) string {
-	if r < 0 {
-		return "-"
-	}
-	return strconv.Itoa(r)
-}
-
+// note is the layer's type, and a mark where the user named it.
 func (l *LayerRange) note() string {
 	if l.Highlighted {
 		return strings.TrimSpace(l.Note + " ◀")

@@ -133,7 +133,7 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest, t *tool) 
 		cut.Fields = strings.Split(a.Fields, ",")
 	}
 	var b strings.Builder
-	if err := shape.WriteJSON(&b, data, cut); err != nil {
+	if err := shape.Write(&b, data, cut, (*shape.Document).JSON); err != nil {
 		return "", err
 	}
 	return s.hide(b.String()), nil

@@ -27,9 +27,9 @@ const Schema = "strata.what-if/1"
 // WriteText writes a line for each edit.
 func (r *Report) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "Predicted step time: %s, device %d\n\n", table.Clean(r.Trace), r.Device)
+	b.Heading(1, "Predicted step time: %s, device %d", r.Trace, r.Device)
 	if len(r.Gains) == 0 {
-		fmt.Fprintln(b, "No edit follows from the findings. Name one with `--edit`.")
+		b.Say("No edit follows from the findings. Name one with `--edit`.")
 		return b.Flush()
 	}
 	table.List(b, "", r.Gains, len(r.Gains), func(g Gain) []string {
@@ -38,7 +38,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			step = "refused: " + g.Refused
 		}
 		return []string{g.Title, step, fmt.Sprintf("%d of %d", g.Steps, g.All)}
-	}, table.Text("edit").Limit(editWidth), table.Text("step"), table.Number("steps that pass"))
-	fmt.Fprint(b, "\nGains are of the steps as recorded, with the profiler's cost for the host in them.\n")
+	}, table.Code("edit").Limit(editWidth), table.Text("step time"), table.Number("steps that pass"))
+	b.Say("Gains are of the steps as recorded, with the profiler's cost for the host in them.")
 	return b.Flush()
 }

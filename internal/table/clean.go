@@ -30,6 +30,9 @@ func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
 // Width says how wide tables may be; see [Table.WriteText].
 func (c *Cleaner) Width() int { return widthOf(c.w) }
 
+// Markdown says whether tables are Markdown; see [Table.WriteText].
+func (c *Cleaner) Markdown() bool { return markdownOf(c.w) }
+
 // Unwrap returns the writer that the cleaner writes to.
 func (c *Cleaner) Unwrap() io.Writer { return c.w }
 

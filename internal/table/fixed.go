@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -15,8 +14,12 @@ const gap, narrowGap = "  ", " "
 // characters, not bytes.
 //
 // A writer that has a method Width() int says how many characters wide the
-// table may be, as for [Table.WriteFit].
+// table may be, as for [Table.WriteFit]; one whose method Markdown() bool
+// returns true gets Markdown.
 func (t *Table) WriteText(w io.Writer) error {
+	if markdownOf(w) {
+		return t.WriteMarkdown(w)
+	}
 	return t.WriteFit(w, widthOf(w))
 }
 
@@ -27,19 +30,6 @@ func widthOf(w io.Writer) int {
 	}
 	return 0
 }
-
-// Writer buffers text for a writer, which gets what a [Cleaner] lets pass: tables in it are as wide as that
-// allows. It keeps the first error, for Flush.
-type Writer struct {
-	*bufio.Writer
-	width int
-}
-
-// NewWriter returns a buffer for w.
-func NewWriter(w io.Writer) *Writer { return &Writer{bufio.NewWriter(NewCleaner(w)), widthOf(w)} }
-
-// Width implements what [Table.WriteText] asks writers for.
-func (w *Writer) Width() int { return w.width }
 
 // WriteFit is WriteText for a table of at most so many characters; 0: no limit. Texts are cut, the longest first, and
 // titles broken until the lines fit; a table of too many columns goes on below itself, with its first column once more.

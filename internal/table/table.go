@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"io"
 	"strings"
 )
@@ -98,23 +97,6 @@ func (t *Table) Len() int {
 		}
 	}
 	return n
-}
-
-// List writes a title and a table of the first of a list, a row each, and how many more there are; nothing of an
-// empty list. Errors are the writer's to keep.
-func List[T any](w *Writer, title string, list []T, most int, row func(T) []string, cols ...Column) {
-	if len(list) == 0 {
-		return
-	}
-	w.WriteString(title)
-	t := New(cols...)
-	for _, x := range list[:min(len(list), most)] {
-		t.Row(row(x)...)
-	}
-	t.WriteText(w)
-	if n := len(list) - most; n > 0 {
-		fmt.Fprintf(w, "(%d more)\n", n)
-	}
 }
 
 // WriteMarkdown writes the table in the pipe syntax of GitHub's Markdown, with

@@ -312,7 +312,7 @@ func TestList(t *testing.T) {
 		for i := range list {
 			list[i] = i
 		}
-		table.List(w, "title\n", list, 2, func(i int) []string { return []string{fmt.Sprint(i)} }, table.Number("n"))
+		table.List(w, "title", list, 2, func(i int) []string { return []string{fmt.Sprint(i)} }, table.Number("n"))
 		if err := w.Flush(); err != nil || out.String() != want {
 			t.Errorf("%d: %q, %v; want %q", n, out.String(), err, want)
 		}

@@ -14,39 +14,37 @@ import (
 
 // WriteText prints the layer's category summary and its kernels by duration.
 func (d *Detail) WriteText(w io.Writer) error {
-	p := &printer{w: table.NewCleaner(w)}
+	p := table.NewWriter(w)
 	d.title(p)
 	sums := slices.Clone(d.Categories)
 	slices.SortStableFunc(sums, func(x, y CategorySum) int { return cmp.Compare(y.DurUS, x.DurUS) })
-	tab := table.New(table.Text("Category"), table.Number("dur(us)"), table.Number("%"), table.Number("#"))
+	tab := table.New(table.Text("Category"), table.Number("µs"), table.Number("%"), table.Number("#"))
 	for _, c := range sums {
 		tab.Row(d.label(c.Key), table.Fixed(c.DurUS, 3), percent(c.DurUS, d.Metadata.TotalDurUS), strconv.Itoa(c.Count))
 	}
-	p.table(tab)
-	p.f("\n")
+	p.Table(tab)
 	d.kernelTable(p)
 	d.difference(p)
-	return p.err
+	return p.Flush()
 }
 
 // difference prints how another layer differs, where that was asked for.
-func (d *Detail) difference(p *printer) {
+func (d *Detail) difference(p *table.Writer) {
 	if d.Diff != nil {
-		p.f("\n")
 		d.Diff.write(p)
 	}
 }
 
 // kernelTable prints the kernels: by operator with a subtotal each where operators are known, else by duration.
-func (d *Detail) kernelTable(p *printer) {
+func (d *Detail) kernelTable(p *table.Writer) {
 	// one half a layer is no news
 	halves := slices.ContainsFunc(d.Kernels, func(k KernelRow) bool { return k.Half != d.Kernels[0].Half })
 	rows, operators := d.byOperator()
 	lines := slices.ContainsFunc(rows, func(k *KernelRow) bool { return k.ModelLine != "" })
-	tab := table.New(slices.Concat([]table.Column{table.Number("#"), table.Number("dur(us)"), table.Number("%")},
+	tab := table.New(slices.Concat([]table.Column{table.Number("#"), table.Number("µs"), table.Number("%")},
 		cells(halves, table.Text("Half")),
 		cells(operators, table.Text("Operator")), cells(lines, table.Text("Model line").Limit(maxModelLine)),
-		[]table.Column{table.Text("Category"), table.Text("Kernel")})...)
+		[]table.Column{table.Text("Category"), table.Code("Kernel")})...)
 	line := func(number, dur, share, half, operator, model, category, kernel string) {
 		tab.Row(slices.Concat([]string{number, dur, share}, cells(halves, half), cells(operators, operator),
 			cells(lines, model), []string{category, kernel})...)
@@ -63,7 +61,8 @@ func (d *Detail) kernelTable(p *printer) {
 		line(strconv.Itoa(i+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, own,
 			k.ModelLine, d.label(k.Category), k.Label)
 	}
-	p.table(tab)
+	p.Heading(2, "Kernels")
+	p.Table(tab)
 }
 
 // maxModelLine is how many characters of a model line a table shows.
@@ -100,17 +99,17 @@ func (d *Detail) byOperator() ([]*KernelRow, bool) {
 	return rows, true
 }
 
-func (d *Detail) title(p *printer) {
+func (d *Detail) title(p *table.Writer) {
 	m := &d.Metadata
-	p.f("Layer %d of forward pass %d", m.LayerID, m.FwdPass)
-	p.when(m.LayerID < 0, " (counted from the end, N unknown)")
-	p.when(m.Type != "", ", %s", m.Type)
-	p.when(m.CompressRatio >= 0, ", compress ratio %d", m.CompressRatio)
-	p.when(m.Hash, ", hash layer")
-	p.when(m.Stage != layer.StageUnknown && m.Stage != "", ", %s", m.Stage)
-	p.f("\nWall %s us, kernels %s us in %d kernels; boundaries by %s, confidence %.2f\n\n", table.Fixed(m.WallUS, 3),
-		table.Fixed(m.TotalDurUS, 3),
-		m.NumKernels, m.Evidence, m.Confidence)
+	of := fmt.Sprintf("Layer %d of forward pass %d", m.LayerID, m.FwdPass)
+	for _, more := range slices.Concat(cells(m.LayerID < 0, "counted from the end"), cells(m.Type != "", m.Type),
+		cells(m.CompressRatio >= 0, "compress ratio "+strconv.Itoa(m.CompressRatio)), cells(m.Hash, "hash layer"),
+		cells(m.Stage != layer.StageUnknown && m.Stage != "", string(m.Stage))) {
+		of += ", " + more
+	}
+	p.Heading(1, "%s", of)
+	p.Say("Wall time %s µs, kernels %s µs in %s. Boundaries by %s, confidence %.2f.", table.Fixed(m.WallUS, 3),
+		table.Fixed(m.TotalDurUS, 3), table.Counted(m.NumKernels, "kernel", "kernels"), m.Evidence, m.Confidence)
 }
 
 // percent is part of whole, [table.None] where that is 0.
@@ -126,35 +125,30 @@ func cells[T any](show bool, things ...T) []T {
 
 // WriteText prints the comparison.
 func (d *Diff) WriteText(w io.Writer) error {
-	p := &printer{w: table.NewCleaner(w)}
+	p := table.NewWriter(w)
 	d.write(p)
-	return p.err
+	return p.Flush()
 }
 
-func (d *Diff) write(p *printer) {
-	p.f("Layer %d (%s) against layer %d (%s): kernel time %s us against %s us, %s us\n", d.A.LayerID, d.A.Type,
-		d.B.LayerID, d.B.Type,
-		table.Fixed(d.A.TotalDurUS, 3), table.Fixed(d.B.TotalDurUS, 3), signed(d.DeltaUS))
+func (d *Diff) write(p *table.Writer) {
+	p.Heading(2, "Layer %d (%s) against layer %d (%s): kernel time %s µs against %s µs, %s µs", d.A.LayerID, d.A.Type,
+		d.B.LayerID, d.B.Type, table.Fixed(d.A.TotalDurUS, 3), table.Fixed(d.B.TotalDurUS, 3), signed(d.DeltaUS))
 	for _, part := range []struct {
 		title string
 		rows  []DiffRow
 	}{{"In both", d.Common}, {fmt.Sprintf("Only in layer %d", d.A.LayerID), d.OnlyA},
 		{fmt.Sprintf("Only in layer %d", d.B.LayerID), d.OnlyB}} {
-		p.f("\n%s: %d\n", part.title, len(part.rows))
 		if len(part.rows) == 0 {
+			p.Say("%s: no kernel.", part.title)
 			continue
 		}
-		p.f("\n")
-		tab := table.New(table.Number(fmt.Sprintf("L%d #", d.A.LayerID)),
-			table.Number(fmt.Sprintf("L%d us", d.A.LayerID)),
-			table.Number(fmt.Sprintf("L%d #", d.B.LayerID)), table.Number(fmt.Sprintf("L%d us", d.B.LayerID)),
-			table.Number("delta us"),
-			table.Text("Category"), table.Text("Kernel"))
-		for _, r := range part.rows {
-			tab.Row(strconv.Itoa(r.CountA), table.Fixed(r.DurUSA, 3), strconv.Itoa(r.CountB), table.Fixed(r.DurUSB, 3),
-				signed(r.DeltaUS), r.Category, r.Label)
-		}
-		p.table(tab)
+		table.List(p, fmt.Sprintf("%s: %s", part.title, table.Counted(len(part.rows), "kernel", "kernels")), part.rows,
+			len(part.rows), func(r DiffRow) []string {
+				return []string{strconv.Itoa(r.CountA), table.Fixed(r.DurUSA, 3), strconv.Itoa(r.CountB),
+					table.Fixed(r.DurUSB, 3), signed(r.DeltaUS), r.Category, r.Label}
+			}, table.Number(fmt.Sprintf("L%d #", d.A.LayerID)), table.Number(fmt.Sprintf("L%d µs", d.A.LayerID)),
+			table.Number(fmt.Sprintf("L%d #", d.B.LayerID)), table.Number(fmt.Sprintf("L%d µs", d.B.LayerID)),
+			table.Number("Δ µs"), table.Text("Category"), table.Code("Kernel"))
 	}
 }
 

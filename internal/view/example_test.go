@@ -55,17 +55,17 @@ func ExampleTimeline_WriteText() {
 		log.Fatal(err)
 	}
 	// Output:
-	// Trace: demo
-	// Profile: generic, anchor: none, blocks/layer: 1, boundaries: auto
-	// GPU: NVIDIA H100 80GB HBM3, device 0
+	// Layers of demo
+	// GPU: NVIDIA H100 80GB HBM3
+	// Device: 0
 	// Health: ok (805 GPU activities, 0 without a launch call)
-	// GPU kernels: 790, anchor blocks: 0
-	// Detected: 8 layers (from modules), 8 blocks/pass, 0 forward passes
-	// Covered: 100.0% of the GPU time in passes, 94.0% in layers
+	// GPU kernels: 790
+	// Profile: generic, boundaries: auto
+	// Found: 8 layers (from modules), 8 blocks per pass, 0 passes
+	// Covered GPU time: 100.0% in passes, 94.0% in layers
 	// Steady state: pass 2, the median of 3 neighbouring decode passes of batch 8 whose durations stay within 10% of it
 	//
 	// Forward pass #2, per layer
-	//
 	// L  Type   Wall(ms)  SumDur(ms)    moe   gemm  attention  communication   norm  activation  AR#  K#
 	// --------------------------------------------------------------------------------------------------
 	// 0  FIRST     0.116       0.073  0.000  0.035      0.014          0.013  0.005       0.002    2  12
@@ -78,7 +78,6 @@ func ExampleTimeline_WriteText() {
 	// 7  FINAL     0.190       0.130  0.058  0.029      0.013          0.014  0.005       0.004    2  20
 	//
 	// By layer type
-	//
 	// Cluster  #  Avg Wall(ms)  Avg Sum(ms)   moe%  gemm%  attention%  communication%  norm%  activation%
 	// ---------------------------------------------------------------------------------------------------
 	// FIRST    1         0.116        0.073   0.0%  47.9%       18.6%           18.3%   6.6%         3.0%
@@ -86,8 +85,7 @@ func ExampleTimeline_WriteText() {
 	// FINAL    1         0.190        0.130  44.9%  22.5%       10.3%           10.4%   4.1%         3.4%
 	//
 	// GPU time by operator, forward pass #2
-	//
-	// Operator                 Time(ms)  Share  K#  FIRST us/layer  LAYER us/layer  FINAL us/layer
+	// Operator                 Time(ms)  Share  K#  FIRST µs/layer  LAYER µs/layer  FINAL µs/layer
 	// --------------------------------------------------------------------------------------------
 	// prepare                     0.001   0.1%   1               -               -               -
 	// embed                       0.009   0.9%   2               -               -               -
@@ -118,5 +116,6 @@ func ExampleTimeline_WriteText() {
 	// lm_head                     0.044   4.2%   1               -               -               -
 	// sampling                    0.015   1.4%   4               -               -               -
 	//
-	// Summary: bottleneck: LAYER layers, 6 of 8, 79% of the layers' wall time (0.193 ms each); likely next target: moe, 45% of their kernel time; 32% of a layer's wall time has no kernel running
+	// Summary
+	// 6 of 8 layers are of type LAYER and take 79% of layer time, 0.193 ms each, led by moe (45% of their kernel time). No kernel runs in 32% of a layer's wall time.
 }

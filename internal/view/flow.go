@@ -10,18 +10,15 @@ import (
 )
 
 // WriteComputeFlow prints the model's summary (nil: none) and the layer's kernels with the shapes they were called
-// with. ts_rel is since the trace's first event, as timeline viewers show it; "in layer" is since the layer's start.
+// with. In trace is since the trace's first event, as timeline viewers show it; In layer is since the layer's start.
 func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error {
-	p := &printer{w: table.NewCleaner(w)}
-	if arch != nil {
-		p.lines(arch.Lines()...)
-		p.f("\n")
-	}
+	p := table.NewWriter(w)
 	d.title(p)
-	p.f("The layer begins at %s ms of the trace\n\n", table.Fixed(float64(d.Metadata.StartNS)/1e6, 3))
+	model(p, arch)
+	p.Heading(2, "Kernels in order; the layer begins at %s ms of the trace", table.Fixed(float64(d.Metadata.StartNS)/1e6, 3))
 	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Operator"), table.Text("Category"),
-		table.Text("Simplified Name"), table.Number("dur(us)"),
-		table.Number("%"), table.Number("ts_rel(ms)"), table.Number("in layer(us)"), table.Text("Input Dims"))
+		table.Code("Kernel"), table.Number("µs"),
+		table.Number("%"), table.Number("In trace (ms)"), table.Number("In layer (µs)"), table.Text("Input shapes"))
 	carried := 0
 	for i := range d.Kernels {
 		k := &d.Kernels[i]
@@ -37,8 +34,10 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 			percent(k.DurUS, d.Metadata.TotalDurUS),
 			table.Fixed(float64(k.StartNS)/1e6, 3), table.Fixed(float64(k.OffsetNS)/1e3, 3), dims)
 	}
-	p.table(tab)
-	p.when(carried > 0, "\n? shapes of the eager kernel in the same place of the same layer, %d kernels\n", carried)
+	p.Table(tab)
+	if carried > 0 {
+		p.Say("? shapes of the eager kernel in the same place of the same layer, %s", table.Counted(carried, "kernel", "kernels"))
+	}
 	d.difference(p)
-	return p.err
+	return p.Flush()
 }

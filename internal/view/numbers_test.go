@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -36,11 +37,11 @@ func aDevice(t *testing.T) *layer.Device {
 // TestOperatorsNeedNineTenths: a table by operator is made where nine tenths of the layers' time have one.
 func TestOperatorsNeedNineTenths(t *testing.T) {
 	for known, want := range map[time.Duration]int{900: 1, 899: 0, 1000: 1, 0: 0} {
-		var table OperatorTable
-		table.finish(map[profile.Operator]*OperatorTotal{opname.QKVProj: {Operator: opname.QKVProj, TimeNS: 1000}},
+		var sums OperatorTable
+		sums.finish(map[profile.Operator]*OperatorTotal{opname.QKVProj: {Operator: opname.QKVProj, TimeNS: 1000}},
 			known, 1000)
-		if len(table.Rows) != want || want > 0 && table.Rows[0].SharePct != 100 {
-			t.Errorf("%d of 1000 known: %+v, want %d rows", known, table.Rows, want)
+		if len(sums.Rows) != want || want > 0 && sums.Rows[0].SharePct != 100 {
+			t.Errorf("%d of 1000 known: %+v, want %d rows", known, sums.Rows, want)
 		}
 	}
 }
@@ -55,9 +56,11 @@ func TestColumnsThatFit(t *testing.T) {
 			Rows: []OperatorTotal{row}})
 	}
 	var out bytes.Buffer
-	line.operatorTable(&printer{w: &out})
+	w := table.NewWriter(&out)
+	line.operatorTable(w)
+	w.Flush()
 	for k := range 8 {
-		if has := strings.Contains(out.String(), fmt.Sprintf("TYPE%d us/layer", k)); has != (k < 6) {
+		if has := strings.Contains(out.String(), fmt.Sprintf("TYPE%d µs/layer", k)); has != (k < 6) {
 			t.Errorf("type %d of 8 has a column: %v\n%s", k, has, out.String())
 		}
 	}
@@ -132,8 +135,8 @@ func TestWhatASummaryNames(t *testing.T) {
 		line := &Timeline{Clusters: []ClusterRow{{Type: "USUAL", Count: 9, AvgWallMS: 1, AvgSumMS: c.running},
 			{Type: "OTHER", Count: 1, AvgWallMS: c.slowest, AvgSumMS: c.slowest}}, Layers: make([]LayerRow, 10)}
 		s := summarise(a, line)
-		if !strings.Contains(s, "bottleneck: USUAL layers, 9 of 10") ||
-			strings.Contains(s, "slowest one by one") != c.slow || strings.Contains(s, "no kernel running") != c.idle {
+		if !strings.Contains(s, "9 of 10 layers are of type USUAL and take ") ||
+			strings.Contains(s, "slowest type is OTHER") != c.slow || strings.Contains(s, "No kernel runs in ") != c.idle {
 			t.Errorf("%s: %s; want the slowest named %v, idle time %v", c.name, s, c.slow, c.idle)
 		}
 	}

@@ -127,14 +127,15 @@ func compareOperators(x, y string) int {
 func fusedSign(r rune) bool { return r == '+' || r == '|' }
 
 // operatorTable prints the pass and the layer types side by side.
-func (t *Timeline) operatorTable(p *printer) {
+func (t *Timeline) operatorTable(p *table.Writer) {
 	if len(t.Operators) == 0 {
 		return
 	}
 	whole := &t.Operators[0]
-	p.f("\nGPU time by operator, forward pass #%d\n\n", t.FwdPass)
+	p.Heading(2, "GPU time by operator, forward pass #%d", t.FwdPass)
 	if len(whole.Rows) == 0 {
-		p.f("Operators are known for only %s of the time in layers; table skipped (pass --config).\n", table.Pct(100*whole.KnownShare, 1))
+		p.Say("Operators are known for only %s of the time in layers; table skipped (use `--config`).",
+			table.Pct(100*whole.KnownShare, 1))
 		return
 	}
 	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#")}
@@ -142,7 +143,7 @@ func (t *Timeline) operatorTable(p *printer) {
 	for i := 1; i < len(t.Operators); i++ {
 		if s := &t.Operators[i]; len(s.Rows) > 0 && len(scopes) < maxScopes {
 			scopes = append(scopes, s)
-			cols = append(cols, table.Number(s.Scope+" us/layer"))
+			cols = append(cols, table.Number(s.Scope+" µs/layer"))
 		}
 	}
 	tab := table.New(cols...)
@@ -158,7 +159,7 @@ func (t *Timeline) operatorTable(p *printer) {
 		}
 		tab.Row(row...)
 	}
-	p.table(tab)
+	p.Table(tab)
 }
 
 // maxScopes is how many types of layers the table has columns for: more do not fit a line.

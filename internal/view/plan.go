@@ -13,24 +13,28 @@ import (
 
 // WritePlan writes a plan for people: one table per kind of layer, between the parts before and after the layers.
 func WritePlan(w io.Writer, p *profile.Plan) error {
-	out := &printer{w: table.NewCleaner(w)}
-	out.f("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))
-	out.when(p.DType != "", ", %s", p.DType)
-	section := func(title string, ops []profile.PlanOp) {
-		out.f("\n%s\n", title)
-		out.table(planTable(ops))
+	out := table.NewWriter(w)
+	dtype := ""
+	if p.DType != "" {
+		dtype = ", " + p.DType
 	}
-	out.f("\n")
+	out.Heading(1, "Plan of %s: %s of %s%s", p.Model, table.Counted(len(p.LayerKinds), "layer", "layers"),
+		table.Counted(len(p.Kinds), "kind", "kinds"), dtype)
+	section := func(title string, ops []profile.PlanOp) {
+		out.Heading(2, "%s", title)
+		out.Table(planTable(ops))
+	}
 	section("Before the layers", p.Before)
 	for k := range p.Kinds {
 		kind := &p.Kinds[k]
-		section(fmt.Sprintf("%s: %d layers (%s)", kind.Name, kind.Layers, layersOf(p, k)), kind.Operators)
+		section(fmt.Sprintf("%s: %s (%s)", kind.Name, table.Counted(kind.Layers, "layer", "layers"), layersOf(p, k)),
+			kind.Operators)
 	}
 	section("After the layers", p.After)
 	for _, n := range p.Notes {
-		out.f("\nNote: %s\n", n)
+		out.Say("Note: %s", n)
 	}
-	return out.err
+	return out.Flush()
 }
 
 // maxRanges is how many ranges of layers a heading lists: alternating kinds would

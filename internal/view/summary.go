@@ -3,9 +3,11 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -21,10 +23,13 @@ const (
 // summarise is the one-line summary: which layer type takes most time, by measurement, and what dominates it.
 func summarise(a *layer.Device, t *Timeline) string {
 	if len(t.Clusters) == 0 {
-		s := fmt.Sprintf("no layers were found in pass %d", t.FwdPass)
+		s := fmt.Sprintf("No layers were found in pass %d.", t.FwdPass)
+		if t.FwdPass < 0 {
+			s = "No forward pass was found."
+		}
 		if len(t.KernelCategories) > 0 {
 			c := t.KernelCategories[0]
-			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f%%", t.labels(c.Key), c.SharePct)
+			s += fmt.Sprintf(" The largest kernel category of the trace is %s: %.0f%% of GPU time.", t.labels(c.Key), c.SharePct)
 		}
 		return s
 	}
@@ -36,24 +41,22 @@ func summarise(a *layer.Device, t *Timeline) string {
 	var b strings.Builder
 	if title := a.ModelOf(t.FwdPass); title != "" && a.Time > 0 {
 		m := &a.Models[a.Passes[t.FwdPass].Model]
-		fmt.Fprintf(&b, "%s, %.0f%% of the GPU time; in one of its %d passes: ", title,
-			100*float64(m.Time)/float64(a.Time), m.Passes)
+		fmt.Fprintf(&b, "%s takes %.0f%% of GPU time in %s. In pass %d: ", title, 100*float64(m.Time)/float64(a.Time),
+			table.Counted(m.Passes, "pass", "passes"), t.FwdPass)
 	}
-	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", variantName(c.Type, c.Variant), c.Count, len(t.Layers))
-	if total > 0 {
-		fmt.Fprintf(&b, ", %.0f%% of the layers' wall time (%.3f ms each)", 100*wall(c)/total, c.AvgWallMS)
-	}
-	if s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int {
-		return cmp.Compare(x.AvgWallMS,
-			y.AvgWallMS)
-	}); s.AvgWallMS > slower*c.AvgWallMS {
-		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
-	}
+	layers := table.Counted(len(t.Layers), "layer", "layers")
+	fmt.Fprintf(&b, "%d of %s are of type %s and take %.0f%% of layer time, %.3f ms each", c.Count, layers,
+		variantName(c.Type, c.Variant), 100*wall(c)/max(total, math.SmallestNonzeroFloat64), c.AvgWallMS)
 	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {
-		fmt.Fprintf(&b, "; likely next target: %s, %.0f%% of their kernel time", top, share)
+		fmt.Fprintf(&b, ", led by %s (%.0f%% of their kernel time)", top, share)
+	}
+	b.WriteByte('.')
+	s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int { return cmp.Compare(x.AvgWallMS, y.AvgWallMS) })
+	if s.AvgWallMS > slower*c.AvgWallMS {
+		fmt.Fprintf(&b, " The slowest type is %s, %.3f ms.", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if idle := c.AvgWallMS - c.AvgSumMS; idle > emptyLayer*c.AvgWallMS && c.AvgWallMS > 0 {
-		fmt.Fprintf(&b, "; %.0f%% of a layer's wall time has no kernel running", 100*idle/c.AvgWallMS)
+		fmt.Fprintf(&b, " No kernel runs in %.0f%% of a layer's wall time.", 100*idle/c.AvgWallMS)
 	}
 	return b.String()
 }

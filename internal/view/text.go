@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -14,44 +15,12 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// A printer remembers the first error of a writer, so that a sequence of prints needs one check.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) f(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
-	}
-}
-
-// when prints what is not always to be said.
-func (p *printer) when(show bool, format string, args ...any) {
-	if show {
-		p.f(format, args...)
-	}
-}
-
-// lines prints what others wrote, one a line.
-func (p *printer) lines(lines ...string) {
-	for _, l := range lines {
-		p.f("%s\n", table.Clean(l))
-	}
-}
-
-func (p *printer) table(t *table.Table) {
-	if p.err == nil {
-		p.err = t.WriteText(p.w)
-	}
-}
-
 // TextOptions says what WriteText of a Timeline prints beside the tables.
 type TextOptions struct {
 	// Arch is the model's summary; nil prints none.
 	Arch *profile.ArchSummary
-	// Lines are printed below the header, e.g. parallel sizes and what the user said about the deployment.
-	Lines []string
+	// Facts are named values for the header, e.g. parallel sizes and what the user said about the deployment.
+	Facts [][2]string
 	// MaxPasses is how many rows the table of passes may have; 0 is all of them.
 	MaxPasses int
 }
@@ -59,56 +28,75 @@ type TextOptions struct {
 // WriteText prints the header, the model's summary, the tables of kernel categories, of all passes, of the layers and
 // of the clusters, and the one-line summary.
 func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
-	p := &printer{w: table.NewCleaner(w)}
+	p := table.NewWriter(w)
 	t.header(p, o)
 	if len(t.KernelCategories) > 0 {
-		p.f("\nGPU time by kernel category, whole trace\n\n")
+		p.Heading(2, "GPU time by kernel category, whole trace")
 		t.categoryTable(p)
 	}
 	if len(t.Passes) > 0 {
-		p.f("\nForward passes\n\n")
+		p.Heading(2, "Forward passes")
 		t.passTable(p, o.MaxPasses)
 	}
-	p.when(t.SteadyPass != trace.None, "Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
+	if t.SteadyPass != trace.None {
+		p.Say("Steady state: pass %d, %s", t.SteadyPass, t.SteadyReason)
+	}
 	if len(t.Layers) > 0 {
-		p.f("\nForward pass #%d, per layer\n\n", t.FwdPass)
+		p.Heading(2, "Forward pass #%d, per layer", t.FwdPass)
 		t.layerTable(p)
-		p.f("\nBy layer type\n\n")
+		p.Heading(2, "By layer type")
 		t.clusterTable(p)
 		t.operatorTable(p)
 	}
-	p.f("\nSummary: %s\n", t.Summary)
+	p.Heading(2, "Summary")
+	p.Say("%s", t.Summary)
 	for _, n := range t.Notes {
-		p.f("Note: %s\n", table.Clean(n))
+		p.Say("Note: %s", n)
 	}
-	return p.err
+	return p.Flush()
 }
 
-func (t *Timeline) header(p *printer, o TextOptions) {
-	p.f("Trace: %s\n", table.Clean(t.Trace))
-	p.when(t.Config != "", "Config: %s\n", table.Clean(t.Config))
-	p.f("Profile: %s, anchor: %s, blocks/layer: %d, boundaries: %s\n", t.Profile, table.Clean(cmp.Or(t.Anchor, "none")),
-		t.BlocksPerLayer, t.Boundaries)
-	p.when(t.GPU != "", "GPU: %s, device %d\n", table.Clean(t.GPU), t.Device)
-	p.lines(o.Lines...)
-	p.f("Health: %s%s\n", t.Health.Status, t.healthCounts())
-	p.f("GPU kernels: %d, anchor blocks: %d\n", t.NumKernels, t.NumAnchors)
+func (t *Timeline) header(p *table.Writer, o TextOptions) {
+	p.Heading(1, "Layers of %s", t.Trace)
+	p.Fact("Config", "%s", t.Config)
+	p.Fact("GPU", "%s", t.GPU)
+	p.Fact("Device", "%d", t.Device)
+	for _, f := range o.Facts {
+		p.Fact(f[0], "%s", f[1])
+	}
+	p.Fact("Health", "%s%s", t.Health.Status, t.healthCounts())
+	anchors := ""
+	if t.Anchor != "" {
+		anchors = fmt.Sprintf(", anchor blocks: %d (%s)", t.NumAnchors, t.Anchor)
+	}
+	p.Fact("GPU kernels", "%d%s", t.NumKernels, anchors)
+	p.Fact("Profile", "%s, boundaries: %s", t.Profile, t.Boundaries)
 	from := ""
 	if t.LayerSource != "" {
 		from = " (from " + string(t.LayerSource) + ")"
 	}
-	passes := func(n int) string { return map[bool]string{true: "pass", false: "passes"}[n == 1] }
-	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from,
-		t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
-	p.when(t.GPUTimeNS > 0, "Covered: %.1f%% of the GPU time in passes, %.1f%% in layers\n",
-		100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
-	for _, e := range t.Evidence {
-		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence,
-			table.Clean(e.Detail))
+	passes := func(n int) string { return table.Counted(n, "pass", "passes") }
+	p.Fact("Found", "%s%s%s, %d blocks per pass, %s", t.atLeast(), table.Counted(t.NumLayers, "layer", "layers"), from,
+		t.NumLayers*t.BlocksPerLayer, passes(len(t.Passes)))
+	if t.GPUTimeNS > 0 {
+		p.Fact("Covered GPU time", "%s in passes, %s in layers", percent(float64(t.InPassesNS), float64(t.GPUTimeNS)),
+			percent(float64(t.InLayersNS), float64(t.GPUTimeNS)))
 	}
-	if o.Arch != nil {
-		p.f("\n")
-		p.lines(o.Arch.Lines()...)
+	for _, e := range t.Evidence {
+		p.Item("%s by %s, %s, confidence %.2f: %s", e.For, e.Kind, passes(e.Passes), e.Confidence, e.Detail)
+	}
+	model(p, o.Arch)
+}
+
+// model prints what the config says of the model, nothing without one.
+func model(p *table.Writer, arch *profile.ArchSummary) {
+	if arch == nil {
+		return
+	}
+	p.Heading(2, "Model")
+	for _, l := range arch.Lines() {
+		name, value, _ := strings.Cut(l, ":")
+		p.Fact(name, "%s", strings.TrimSpace(value))
 	}
 }
 
@@ -137,14 +125,17 @@ func (t *Timeline) healthCounts() string {
 	return s + ")"
 }
 
-func (t *Timeline) categoryTable(p *printer) {
+// maxLongest is how many characters of a kernel's name the table of categories shows in text.
+const maxLongest = 56
+
+func (t *Timeline) categoryTable(p *table.Writer) {
 	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#"),
-		table.Number("Names"), table.Text("Longest kernel"))
+		table.Number("Names"), table.Code("Longest kernel").Limit(maxLongest))
 	for _, c := range t.KernelCategories {
 		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Pct(c.SharePct, 1), strconv.Itoa(c.Kernels),
-			strconv.Itoa(c.Names), table.Cut(c.Longest, 56))
+			strconv.Itoa(c.Names), c.Longest)
 	}
-	p.table(tab)
+	p.Table(tab)
 }
 
 // places is how many decimals numbers of at most the given size need to show four digits, in the limits of the clock.
@@ -158,7 +149,7 @@ func places(largest float64) int {
 	return 1
 }
 
-func (t *Timeline) passTable(p *printer, most int) {
+func (t *Timeline) passTable(p *table.Writer, most int) {
 	rows := t.Passes
 	if most > 0 && len(rows) > most {
 		rows = rows[:most]
@@ -187,9 +178,10 @@ func (t *Timeline) passTable(p *printer, most int) {
 			string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), strconv.Itoa(r.Kernels),
 			note)
 	}
-	p.table(tab)
-	n := len(t.Passes) - len(rows)
-	p.when(n > 0, "… %d more passes; --show-all-passes prints them\n", n)
+	p.Table(tab)
+	if n := len(t.Passes) - len(rows); n > 0 {
+		p.Say("%s (use `--show-all-passes`).", table.Counted(n, "more pass", "more passes"))
+	}
 }
 
 func join(a, b string) string {
@@ -212,7 +204,7 @@ func (t *Timeline) hasRatios() bool {
 	return slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
 }
 
-func (t *Timeline) layerTable(p *printer) {
+func (t *Timeline) layerTable(p *table.Writer) {
 	ratios := t.hasRatios()
 	cols := slices.Concat([]table.Column{table.Number("L")}, cells(ratios, table.Number("c_r")),
 		[]table.Column{table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)")})
@@ -237,7 +229,7 @@ func (t *Timeline) layerTable(p *printer) {
 		}
 		tab.Row(append(row, strconv.Itoa(l.ARCount), strconv.Itoa(l.Kernels))...)
 	}
-	p.table(tab)
+	p.Table(tab)
 }
 
 // decimals is how many decimals times of layers and of categories need.
@@ -249,7 +241,7 @@ func (t *Timeline) decimals() int {
 	return places(most)
 }
 
-func (t *Timeline) clusterTable(p *printer) {
+func (t *Timeline) clusterTable(p *table.Writer) {
 	cols := []table.Column{table.Text("Cluster"), table.Number("#"), table.Number("Avg Wall(ms)"),
 		table.Number("Avg Sum(ms)")}
 	for _, c := range t.columns {
@@ -266,7 +258,7 @@ func (t *Timeline) clusterTable(p *printer) {
 		}
 		tab.Row(row...)
 	}
-	p.table(tab)
+	p.Table(tab)
 }
 
 // variantName is the name in text of a type of layers with several kinds.

@@ -97,7 +97,7 @@ func TestDetailWritesEveryForm(t *testing.T) {
 	}{
 		{"text", text.String(), []string{"C4_LIGHT", "compress ratio 4", "Hadamard", "attn", "ffn", "Only in layer 4",
 			"Only in layer 5"}},
-		{"flow", flow.String(), []string{"Model:", "Simplified Name", "ts_rel(ms)", "Input Dims"}},
+		{"flow", flow.String(), []string{"Model:", "Kernel", "In trace (ms)", "Input shapes"}},
 		{"diff", diff.String(), []string{"Layer 4 (C4_LIGHT) against layer 5 (C128_HEAVY)", "In both"}},
 	} {
 		for _, s := range c.says {

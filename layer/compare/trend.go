@@ -173,7 +173,7 @@ func (c *TrendChange) sentence() string {
 // WriteText writes the trend for people.
 func (t *Trend) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "%s from %s to %s: %s\n", table.Counted(t.Runs, "run", "runs"), t.From, t.To,
+	b.Heading(1, "%s from %s to %s: %s", table.Counted(t.Runs, "run", "runs"), t.From, t.To,
 		table.Counted(len(t.Changes), "change point", "change points"))
 	var lines []string
 	for i := range t.Changes {

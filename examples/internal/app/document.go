@@ -1,17 +1,23 @@
 package app
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/shape"
+	"github.com/llmstrata/strata/internal/table"
 )
 
-// formats are the forms of the program's results: a program that writes a JSON document writes it as Markdown, too.
+// formats are the forms of the program's results: a program that writes JSON and text writes Markdown, too; see
+// [table.Writer].
 func (p Program) formats() []Format {
 	out := slices.Clone(p.Formats)
 	if slices.Contains(out, JSON) && !slices.Contains(out, Markdown) {
@@ -65,6 +71,9 @@ func characters(s string) (int, error) {
 
 // checkCut refuses cuts of what is no document.
 func (e *Env) checkCut() error {
+	if e.cut.Any() && e.Format == AutoFormat {
+		e.Format = Markdown
+	}
 	switch {
 	case e.cut.Limit < 0:
 		return fmt.Errorf("--limit %d: want a positive number, or 0 for all", e.cut.Limit)
@@ -75,10 +84,8 @@ func (e *Env) checkCut() error {
 }
 
 // Document reports whether results are to be written as a document, with [Env.WriteJSON]: as JSON, and as Markdown
-// where the program has no form of its own for that or a part of the document is asked for.
-func (e *Env) Document() bool {
-	return e.Format == JSON || e.Format == Markdown && (e.plainMarkdown || e.cut.Any())
-}
+// where a part of the document is asked for, which no program has words for.
+func (e *Env) Document() bool { return e.Format == JSON || e.Format == Markdown && e.cut.Any() }
 
 // WriteJSON writes one document to Stdout, as JSON or as Markdown, cut as the user asks; see [WriteJSON].
 func (e *Env) WriteJSON(v any) error {
@@ -89,12 +96,47 @@ func (e *Env) WriteJSON(v any) error {
 	if err := WriteJSON(&b, v); err != nil {
 		return err
 	}
-	write := shape.WriteJSON
+	form := (*shape.Document).JSON
 	if e.Format == Markdown {
-		write = shape.WriteMarkdown
+		form = (*shape.Document).Markdown
 	}
-	if err := write(e.Stdout, b.Bytes(), e.cut); err != nil {
+	return e.shaped(b.Bytes(), form)
+}
+
+// shaped writes a part of a document.
+func (e *Env) shaped(doc []byte, form func(*shape.Document) string) error {
+	if err := shape.Write(e.Stdout, doc, e.cut, form); err != nil {
 		return Usagef("%w", err)
 	}
 	return nil
+}
+
+// WriteParts writes one document to Stdout: as JSON, or in the words of write, which has words for parts of the
+// document, too.
+func WriteParts[T any](e *Env, v *T, write func(*T, io.Writer) error) error {
+	switch {
+	case e.Format == JSON:
+		return e.WriteJSON(v)
+	case !e.cut.Any():
+		return write(v, e.Stdout)
+	}
+	var b bytes.Buffer
+	if err := WriteJSON(&b, v); err != nil {
+		return err
+	}
+	var failed error
+	err := e.shaped(b.Bytes(), func(d *shape.Document) string {
+		var part T
+		out := output{Writer: bufio.NewWriter(nil), markdown: true}
+		var text strings.Builder
+		out.Reset(&text)
+		failed = cmp.Or(failed, json.Unmarshal([]byte(d.JSON()), &part), write(&part, &out))
+		w := table.NewWriter(&out)
+		table.List(w, "Left out", d.Omitted(), len(d.Omitted()), func(o shape.Omission) []string {
+			return []string{o.At, table.Count(int64(o.Total)), table.Count(int64(o.Omitted))}
+		}, table.Text("List"), table.Number("Rows"), table.Number("Left out"))
+		failed = cmp.Or(failed, w.Flush(), out.Flush())
+		return text.String()
+	})
+	return cmp.Or(failed, err)
 }

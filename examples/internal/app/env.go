@@ -60,13 +60,11 @@ type Env struct {
 	// Stderr takes notes; see also [Env.Notef].
 	Stderr io.Writer
 
-	cut shape.Cut // of documents
-	// plainMarkdown says that the program has no Markdown of its own.
-	plainMarkdown bool
-	progress      *progress
-	checks        checks
-	memory        memoryLimit
-	health        trace.HealthStatus // the worst of the traces that were read
+	cut      shape.Cut // of documents
+	progress *progress
+	checks   checks
+	memory   memoryLimit
+	health   trace.HealthStatus // the worst of the traces that were read
 }
 
 // Notef prints a note for the user, one line on stderr.

@@ -128,7 +128,6 @@ func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
 		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
 	}
-	e.plainMarkdown = !slices.Contains(p.Formats, Markdown)
 	if err := e.checkCut(); err != nil {
 		return err
 	}

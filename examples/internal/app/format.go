@@ -37,7 +37,7 @@ const parquet Format = "parquet"
 func (f Format) document() bool { return f == JSON || f == NDJSON || f == SARIF }
 
 // prose reports whether --width matters.
-func (f Format) prose() bool { return f == Text || f == AutoFormat || f == ComputeFlow }
+func (f Format) prose() bool { return f == Text || f == ComputeFlow }
 
 // ofConditions are the forms of what conditions say.
 func ofConditions() []Format {

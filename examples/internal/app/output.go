@@ -15,15 +15,19 @@ import (
 // only when the program succeeded.
 type output struct {
 	*bufio.Writer
-	width  int              // of tables, 0 for no limit
-	prose  *prose           // breaks long lines; nil where nothing limits them
-	clean  *table.Cleaner   // of everything
-	stdout *pipe            // nil where a file is written
-	file   *atomicfile.File // nil for stdout
+	width    int              // of tables, 0 for no limit
+	markdown bool             // is wanted, not text
+	prose    *prose           // breaks long lines; nil where nothing limits them
+	clean    *table.Cleaner   // of everything
+	stdout   *pipe            // nil where a file is written
+	file     *atomicfile.File // nil for stdout
 }
 
 // Width is the width of tables in characters; see package table.
 func (o *output) Width() int { return o.width }
+
+// Markdown says whether text is written as Markdown; see package table.
+func (o *output) Markdown() bool { return o.markdown }
 
 // pipe is stdout, and remembers whether its reader has gone.
 type pipe struct {

@@ -166,6 +166,13 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		out.width = env.Width
 	}
 	env.Width = out.width
+	if env.Format == AutoFormat {
+		env.Format = Markdown
+		if env.Width > 0 {
+			env.Format = Text
+		}
+	}
+	out.markdown = env.Format == Markdown
 	out.clean.JSON = env.Format.document()
 	if env.Color {
 		out.clean.Styles = table.Styles()

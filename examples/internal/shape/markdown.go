@@ -2,31 +2,16 @@ package shape
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// WriteMarkdown cuts a document and writes it as Markdown: single values as a list, objects as sections, lists of
-// objects as tables. Times have their unit, shares are percentages.
-func WriteMarkdown(w io.Writer, data []byte, c Cut) error {
-	d, err := Read(data)
-	if err != nil {
-		return err
-	}
-	if err := d.Apply(c, func(d *Document) int { return utf8.RuneCountInString(d.Markdown()) }); err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, d.Markdown())
-	return err
-}
-
-// Markdown returns the document as Markdown.
+// Markdown returns the document as Markdown: single values as a list, objects as sections, lists of objects as tables.
+// Times have their unit, shares are percentages. It is for parts of documents, which no program has words for.
 func (d *Document) Markdown() string {
 	var b strings.Builder
 	n := d.shown()

@@ -147,17 +147,11 @@ type Document struct {
 	compact bool // JSON has no white space
 }
 
-// Read parses a document.
-func Read(data []byte) (*Document, error) {
-	n, err := parse(data)
-	if err != nil {
-		return nil, err
-	}
-	return &Document{root: n}, nil
-}
+// Omitted says what was left out.
+func (d *Document) Omitted() []Omission { return d.omitted }
 
-// Apply cuts the document. size says how many characters it has in the form that will be written.
-func (d *Document) Apply(c Cut, size func(*Document) int) error {
+// apply cuts the document. size says how many characters it has in the form that will be written.
+func (d *Document) apply(c Cut, size func() int) error {
 	if len(c.Fields) > 0 {
 		if err := d.keep(c.Fields); err != nil {
 			return err
@@ -294,16 +288,16 @@ const fewFields = 6
 
 // fit shortens all lists until the document has at most so many characters, then leaves out fields from the last one
 // on, too: documents have what matters first.
-func (d *Document) fit(most int, size func(*Document) int) error {
+func (d *Document) fit(most int, size func() int) error {
 	d.compact = true
 	whole, before := d.root, slices.Clone(d.omitted)
-	if size(d) <= most {
+	if size() <= most {
 		return nil
 	}
 	start := func(rows int) bool {
 		d.root, d.omitted = whole, slices.Clone(before)
 		d.limit(rows)
-		return size(d) <= most
+		return size() <= most
 	}
 	if slices.ContainsFunc(fewerRows, start) {
 		return nil
@@ -313,7 +307,7 @@ func (d *Document) fit(most int, size func(*Document) int) error {
 			return nil
 		}
 		for i := len(whole.keys) - 1; i > fewFields || rows == 0 && i > 0; i-- {
-			if d.drop(i, whole.keys[i]); size(d) <= most {
+			if d.drop(i, whole.keys[i]); size() <= most {
 				return nil
 			}
 		}
@@ -375,19 +369,16 @@ func (d *Document) JSON() string {
 	return short.String() + "\n"
 }
 
-// WriteJSON cuts a document and writes it as JSON.
-func WriteJSON(w io.Writer, data []byte, c Cut) error {
-	if !c.Any() {
-		_, err := w.Write(data)
-		return err
-	}
-	d, err := Read(data)
+// Write cuts a document and writes it in a form, such as [Document.JSON].
+func Write(w io.Writer, data []byte, c Cut, form func(*Document) string) error {
+	n, err := parse(data)
 	if err != nil {
 		return err
 	}
-	if err := d.Apply(c, func(d *Document) int { return utf8.RuneCountInString(d.JSON()) }); err != nil {
+	d := &Document{root: n}
+	if err := d.apply(c, func() int { return utf8.RuneCountInString(form(d)) }); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, d.JSON())
+	_, err = io.WriteString(w, form(d))
 	return err
 }

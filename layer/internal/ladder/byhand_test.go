@@ -205,17 +205,17 @@ func TestLayersInWords(t *testing.T) {
 		doubts string
 		want   string
 	}{
-		{segment.Cut{Starts: []int{0, 2, 4}}, "", "2 layers of 2 kernels; boundary certain"},
-		{segment.Cut{Starts: []int{0, 2, 4, 7}}, "", "3 layers (2 of 2, 1 of 3 kernels); boundary certain"},
-		{segment.Cut{Starts: []int{0, 1, 3}}, "d", "2 layers (1 of 1, 1 of 2 kernels); boundary certain; in doubt: d"},
+		{segment.Cut{Starts: []int{0, 2, 4}}, "", "2 layers of 2 kernels; layer start certain"},
+		{segment.Cut{Starts: []int{0, 2, 4, 7}}, "", "3 layers (2 of 2, 1 of 3 kernels); layer start certain"},
+		{segment.Cut{Starts: []int{0, 1, 3}}, "d", "2 layers (1 of 1, 1 of 2 kernels); layer start certain; in doubt: d"},
 		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, "",
-			"4 layers (1 of 1, 1 of 2, 1 of 3, … (4 lengths) kernels); boundary open by 1 kernel"},
+			"4 layers (1 of 1, 1 of 2, 1 of 3, … (4 lengths) kernels); layer start ambiguous within 1 kernel"},
 		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, "",
-			"1 layer of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
+			"1 layer of 2 kernels; layer start ambiguous within 2 kernels, set at the input norm"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, "",
-			"1 layer of 2 kernels; anchor anchor_kernel; boundary certain"},
+			"1 layer of 2 kernels; anchor anchor_kernel; layer start certain"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, "",
-			"1 layer of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; boundary certain"},
+			"1 layer of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; layer start certain"},
 	} {
 		if got := w.Describe(&Result{Seq: seq, st: &c.cut, doubts: c.doubts}); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)

@@ -259,9 +259,9 @@ func (w *Work) Describe(r *Result) string {
 		out += "; anchor " + clip(w.Names[r.Seq.ID[st.Comb.Pos[0]]], 48)
 	}
 	if width := max(st.Hi-st.Lo, st.Lo-st.Hi); width == 0 {
-		out += "; boundary certain"
-	} else if out += "; boundary open by " + table.Counted(width, "kernel", "kernels"); st.ByRole {
-		out += ", placed at the input norm"
+		out += "; layer start certain"
+	} else if out += "; layer start ambiguous within " + table.Counted(width, "kernel", "kernels"); st.ByRole {
+		out += ", set at the input norm"
 	}
 	if r.doubts != "" {
 		out += "; in doubt: " + r.doubts

@@ -345,8 +345,8 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Evidence) {
 		w.mergeSteps(p.Step, p.Kernels, others, best.set)
 	}
 	return rung(w.adoptOrphans(best.groups), RungAnnotation, 1,
-		fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
-			clip(best.groups[0].Step.Name, 60), best.total, len(w.Acts)))
+		fmt.Sprintf("step annotations such as %q (%s format); %d of %d GPU activities launched inside one",
+			clip(best.groups[0].Step.Name, 60), best.set.dialect, best.total, len(w.Acts)))
 }
 
 // mergeSteps completes a step with what the other dialects' annotations around the same kernels say.

@@ -282,18 +282,29 @@ func TestCaptureIsPartOfTheValidity(t *testing.T) {
 // TestMarkdown: the same answer for people, within a budget, too.
 func TestMarkdown(t *testing.T) {
 	r := apptest.MustRun(t, answer.Program())
-	for _, want := range []string{"# strata.answer/1", "**conclusion**: found", "## validity", "## findings\n\n1. **",
-		"## next", "## model", "## environment", "## passes", "## representative layers", "## kernel table",
-		"## overlap table", "## fuse table", "## host", "## speed of light", "## ranks\n\nUnknown: "} {
+	for _, want := range []string{"# Why is it slow?\n\nThe GPU is ", "## Validity\n\n- **Health**: ", "## Findings\n\n1. ",
+		"\n    - fix: ", "## Model", "## Environment", "## Passes\n\n| Stage |", "## Representative layers\n\n| Type |",
+		"## Kernels\n\n| Stage | Kernel |", "## Communication that compute could hide\n\n|", "## Known fusions\n\n|",
+		"## Host\n\nYES: ", "## Speed of light\n\n|", "## Ranks\n\nOne rank was read", "## Next commands\n\n- `strata "} {
 		if !strings.Contains(r.Stdout, want) {
 			t.Errorf("no %q", want)
 		}
 	}
 	for _, format := range []string{"md", "json"} {
 		r = apptest.MustRun(t, answer.Program(), "--budget", "8k", "--format", format)
-		if n := len([]rune(r.Stdout)); n > 8000 || n < 4000 || !strings.Contains(r.Stdout, "truncated") ||
+		left := map[string]string{"md": "## Left out\n\n| List |", "json": `"truncated"`}[format]
+		if n := len([]rune(r.Stdout)); n > 8000 || n < 4000 || !strings.Contains(r.Stdout, left) ||
 			!strings.Contains(r.Stdout, "Kernel launch latency") {
 			t.Errorf("%s: %d characters:\n%.300s", format, n, r.Stdout)
 		}
+	}
+}
+
+// TestTerminal: a terminal gets text, which has no markup.
+func TestTerminal(t *testing.T) {
+	r := apptest.MustRun(t, answer.Program(), "--width", "100")
+	if !strings.HasPrefix(r.Stdout, "Why is it slow?\nThe GPU is ") || strings.Contains(r.Stdout, "| ---") ||
+		strings.Contains(r.Stdout, "&lt;") || strings.Contains(r.Stdout, "## ") {
+		t.Errorf("%.500s", r.Stdout)
 	}
 }

@@ -31,7 +31,7 @@ func Program() app.Program {
 			"answer runs/qwen --question ranks --budget 8k",
 		},
 		Common:  app.AllFlags,
-		Formats: []app.Format{app.Markdown, app.JSON},
+		Formats: []app.Format{app.AutoFormat, app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			o.question = app.Choice(fs, "question", "`WORD`: the question", Questions()...)
@@ -61,7 +61,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := env.WriteJSON(a); err != nil {
+	if err := app.WriteParts(env, a, (*Answer).WriteText); err != nil {
 		return err
 	}
 	if err := env.Judge(func(c app.Condition) gate.Check { return c.Health(a.Validity.Health) }); err != nil {

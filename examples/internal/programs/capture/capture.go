@@ -3,12 +3,12 @@ package capture
 import (
 	"context"
 	"flag"
-	"fmt"
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // errUnchecked ends a run whose traces were read but lack something that decides.
@@ -133,7 +133,9 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 		}
 	} else {
 		for _, r := range both {
-			writeText(env.Stdout, r)
+			if werr := writeText(env.Stdout, r); werr != nil {
+				return werr
+			}
 		}
 	}
 	for _, r := range both {
@@ -153,13 +155,15 @@ func printPlan(ctx context.Context, env *app.Env, o capture.Options) error {
 	if env.Document() {
 		return env.WriteJSON(PlanDocument{"strata.capture-dry-run/1", p})
 	}
+	b := table.NewWriter(env.Stdout)
+	b.Heading(1, "Plan of a capture (dry run)")
 	for _, line := range p.Plan {
-		fmt.Fprintf(env.Stdout, "plan: %s\n", line)
+		b.Item("%s", line)
 	}
-	for _, c := range p.Calls {
-		fmt.Fprintf(env.Stdout, "%-8s %-9s %s %s %s\n", c.Stage, c.Phase, c.Method, c.Path, short(c.Body))
-	}
-	return nil
+	table.List(b, "Calls", p.Calls, len(p.Calls), func(c capture.Call) []string {
+		return []string{string(c.Stage), c.Phase, c.Method, c.Path, short(c.Body)}
+	}, table.Text("Stage"), table.Text("Phase"), table.Text("Method"), table.Text("Path"), table.Code("Body"))
+	return b.Flush()
 }
 
 // short leaves out the middle of a long text.
@@ -179,6 +183,5 @@ func writeResult(env *app.Env, r *capture.Result, failed error) error {
 	if failed != nil && len(r.Stages) == 0 {
 		return nil // nothing to show but the error
 	}
-	writeText(env.Stdout, r)
-	return nil
+	return writeText(env.Stdout, r)
 }

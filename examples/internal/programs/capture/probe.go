@@ -3,7 +3,6 @@ package capture
 import (
 	"context"
 	"flag"
-	"fmt"
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -46,10 +45,15 @@ func probeProgram() app.Program {
 				return live.End(err)
 			}
 			l := r.Latency
-			fmt.Fprintf(env.Stdout, "%s at %s (%s)\n%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms\n",
-				r.Framework.Title(), r.Server, r.Info.Model, table.Counted(l.Count, "answer", "answers"), l.MeanMs, l.P50Ms, l.P95Ms)
+			b := table.NewWriter(env.Stdout)
+			b.Heading(1, "%s at %s (%s)", r.Framework.Title(), r.Server, r.Info.Model)
+			b.Say("%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms", table.Counted(l.Count, "answer", "answers"), l.MeanMs,
+				l.P50Ms, l.P95Ms)
 			for i, a := range r.Samples {
-				fmt.Fprintf(env.Stdout, "%d  %.1f ms  %q\n", i+1, a.LatencyMs, a.Output)
+				b.Numbered(i+1, "%.1f ms %q", a.LatencyMs, a.Output)
+			}
+			if werr := b.Flush(); werr != nil {
+				return werr
 			}
 			return live.End(err)
 		},

@@ -10,7 +10,8 @@ import (
 )
 
 // writeText prints a result for people.
-func writeText(w io.Writer, r *capture.Result) {
+func writeText(w io.Writer, r *capture.Result) error {
+	b := table.NewWriter(w)
 	head := fmt.Sprintf("%s at %s", r.Framework.Title(), r.Server)
 	var about []string
 	if r.Info.Model != "" {
@@ -27,33 +28,34 @@ func writeText(w io.Writer, r *capture.Result) {
 	if len(about) > 0 {
 		head += " (" + strings.Join(about, ", ") + ")"
 	}
-	fmt.Fprintln(w, head)
+	b.Heading(1, "%s", head)
 	for _, s := range r.Stages {
 		steps := fmt.Sprintf("%d steps asked", s.StepsAsked)
 		if s.StepsFound >= 0 {
 			steps += fmt.Sprintf(", %d found", s.StepsFound)
 		}
-		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict,
+		b.Heading(2, "%s: %s; %s; %s; requests %.1f s, traces %.1f s", s.Stage, s.Verdict,
 			table.Counted(len(s.Traces), "trace", "traces"), steps, s.Load.ElapsedS, s.Timings.StopS+s.Timings.TracesS)
 		for _, t := range s.Traces {
-			line := fmt.Sprintf("  %s  %d bytes", t.Path, t.Bytes)
+			line := fmt.Sprintf("%s: %s", t.Path, table.Bytes(t.Bytes))
 			if t.Found != nil {
 				line += fmt.Sprintf(", %d GPU events", t.Found.GPUEvents)
 				if t.Found.Note != "" {
 					line += ", " + t.Found.Note
 				}
 			}
-			fmt.Fprintln(w, line)
+			b.Item("%s", line)
 		}
 		for _, c := range s.Checks {
-			fmt.Fprintf(w, "  %-7s %-7s %s\n", c.Name, c.Outcome, c.Detail)
+			b.Item("%s: %s %s", c.Name, c.Outcome, c.Detail)
 			if c.Fix != "" {
-				fmt.Fprintf(w, "  %-15s %s\n", "", c.Fix)
+				b.Below("%s", c.Fix)
 			}
 		}
 		if s.ServerArgs != "" {
-			fmt.Fprintf(w, "  %s\n", s.ServerArgs)
+			b.Item("%s", s.ServerArgs)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", r.Verdict)
+	b.Heading(2, "Verdict: %s", r.Verdict)
+	return b.Flush()
 }

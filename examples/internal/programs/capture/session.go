@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 func stopProgram() app.Program {
@@ -99,17 +100,20 @@ func doctorProgram() app.Program {
 			if env.Document() {
 				return env.WriteJSON(d)
 			}
-			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence,
-				d.Profiler)
+			b := table.NewWriter(env.Stdout)
+			b.Heading(1, "%s at %s (%s)", d.Framework.Title(), d.Server, d.Evidence)
+			b.Fact("Profiler routes", "%s", d.Profiler)
 			for _, w := range d.Workers {
-				fmt.Fprintf(env.Stdout, "engine: %s %s (%s)\n", w.URL, w.Role, w.Contract)
+				b.Fact("Engine", "%s %s (%s)", w.URL, w.Role, w.Contract)
 			}
 			for _, f := range d.Findings {
-				fmt.Fprintf(env.Stdout, "- %s\n", f)
+				b.Item("%s", f)
 			}
-			fmt.Fprintf(env.Stdout, "\nlaunch for times:   %s\nlaunch for sources: %s\nlaunch for --nsys:  %s\n",
-				d.Formal, d.Mapping, d.Nsys)
-			return nil
+			b.Heading(2, "Launch")
+			b.Fact("For times", "%s", d.Formal)
+			b.Fact("For sources", "%s", d.Mapping)
+			b.Fact("For --nsys", "%s", d.Nsys)
+			return b.Flush()
 		},
 	}
 }

@@ -45,7 +45,7 @@ func TestInterruptedFlush(t *testing.T) {
 		t.Errorf("%d stop requests", s.Stops)
 	}
 	got = apptest.MustRun(t, collectProgram(), "--output-dir", dir, "--stable-for", "5ms")
-	if !strings.HasSuffix(got.Stdout, "\nVALID\n") {
+	if !strings.HasSuffix(got.Stdout, "\nVerdict: VALID\n") {
 		t.Errorf("collect: %s", got.Stdout)
 	}
 	for _, p := range []app.Program{collectProgram(), stopProgram()} {
@@ -68,8 +68,8 @@ func TestDryRunProgram(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
 	args := append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--dry-run")
 	got := apptest.MustRun(t, captureProgram(), args...)
-	for _, part := range []string{"prefill  warmup    POST /generate {\"sampling_params\":{\"max_new_tokens\":1,",
-		"prefill  start     POST /start_profile {\"output_dir\":\"" + dir, "decode   stop      POST /stop_profile"} {
+	for _, part := range []string{"prefill  warmup    POST    /generate       {\"sampling_params\":{\"max_new_tokens\":1,",
+		"prefill  start     POST    /start_profile  {\"output_dir\":\"" + dir, "decode   stop      POST    /stop_profile"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
 		}
@@ -92,8 +92,8 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%.200s", doc)
 	}
 	got := apptest.MustRun(t, doctorProgram(), "--url", s.URL)
-	for _, part := range []string{"SGLang at " + s.URL, "1 traces per window are expected",
-		"launch for sources: python -m sglang.launch_server --model-path Qwen/Qwen3-8B --disable-cuda-graph"} {
+	for _, part := range []string{"SGLang at " + s.URL, "1 trace per window is expected",
+		"For sources: python -m sglang.launch_server --model-path Qwen/Qwen3-8B --disable-cuda-graph"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
 		}

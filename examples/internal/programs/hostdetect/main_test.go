@@ -103,7 +103,7 @@ func TestOutputNameTellsTheFormat(t *testing.T) {
 	}
 	text := filepath.Join(t.TempDir(), "verdict.txt")
 	apptest.MustRun(t, program(), "--trace", path, "--output", text)
-	if !strings.HasPrefix(read(t, text), "HOST OVERHEAD: YES") {
+	if !strings.HasPrefix(read(t, text), "Host bound: YES") {
 		t.Errorf("text = %.80s", read(t, text))
 	}
 }

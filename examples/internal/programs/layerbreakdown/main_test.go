@@ -125,7 +125,7 @@ func TestPlanNeedsNoTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := apptest.MustRun(t, program(), "--plan", "--config", config).Stdout
-	for _, want := range []string{"2 layers of 1 kinds, bf16", "full+dense: 2 layers (0-1)", "  or q_proj", "lm_head"} {
+	for _, want := range []string{"2 layers of 1 kind, bf16", "full+dense: 2 layers (0-1)", "  or q_proj", "lm_head"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("--plan does not print %q:\n%s", want, text)
 		}

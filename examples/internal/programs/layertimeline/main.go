@@ -106,7 +106,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if env.Document() {
 		err = env.WriteJSON(Document{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	} else {
-		err = t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
+		err = t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Facts: o.facts(), MaxPasses: o.maxPasses()})
 	}
 	if err != nil {
 		return err
@@ -114,16 +114,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	return env.JudgeCoverage(*a)
 }
 
-// lines are the header lines about the deployment.
-func (o *options) lines() []string {
-	lines := []string{"Parallel sizes: " + o.parallelism.String()}
-	if o.gpu != "" {
-		lines = append(lines, "GPU type: "+o.gpu)
-	}
-	if o.mode != "" {
-		lines = append(lines, "Serving mode: "+o.mode)
-	}
-	return lines
+// facts are the header's values about the deployment.
+func (o *options) facts() [][2]string {
+	return [][2]string{{"Parallel sizes", o.parallelism.String()}, {"GPU type", o.gpu}, {"Serving mode", o.mode}}
 }
 
 // maxPasses is how many rows the table of passes may have; a terminal shows about 32 at once.

@@ -147,11 +147,11 @@ func TestFlagsAndErrors(t *testing.T) {
 // TestRealTraces: every trace with GPU work gives a report whose lines fit a wide terminal, and says what it found.
 func TestRealTraces(t *testing.T) {
 	for name, says := range map[string]string{
-		"sglang-qwen3-8b-decode-graph-mi300.json.gz":    "Detected: 36 layers (from repeats)",
+		"sglang-qwen3-8b-decode-graph-mi300.json.gz":    "Found: 36 layers (from repeats)",
 		"vllm-gptoss20b-mixed-piecewise-mi300.json.gz":  "mixed",
 		"hf-qwen1.5-0.5b-eager-h100.json.gz":            "partial: cut at start",
 		"train-absolute-float-ts-v100.pt.trace.json.gz": "this is a training run",
-		"multi-stream-event-sync-a100.json.gz":          "no layers were found",
+		"multi-stream-event-sync-a100.json.gz":          "No layers were found",
 	} {
 		got := apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/torch/"+name)).Stdout
 		if !strings.Contains(got, says) {
@@ -168,7 +168,7 @@ func TestNsysExport(t *testing.T) {
 	got := apptest.MustRun(t, program(), "--trace",
 		testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")).Stdout
 	if !strings.Contains(got, "trtllm") || !strings.Contains(got, "decode") ||
-		!strings.Contains(got, "8 layers (from repeats), 8 blocks/pass, 60 forward passes") {
+		!strings.Contains(got, "8 layers (from repeats), 8 blocks per pass, 60 passes") {
 		t.Errorf("steps of the executor, or the layers of orphaned replays, are not told:\n%s", got)
 	}
 }

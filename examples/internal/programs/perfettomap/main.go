@@ -176,16 +176,19 @@ func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if env.Document() {
 		return env.WriteJSON(pm)
 	}
-	name := a.Analysis().Profile.Name
-	anchor := a.Anchor
-	if anchor == "" {
-		anchor = "none"
+	b := table.NewWriter(env.Stdout)
+	b.Heading(1, "Passes and layers of %s in Perfetto", env.TraceName())
+	anchors := ""
+	if a.Anchor != "" {
+		anchors = fmt.Sprintf(", anchor blocks: %d", a.NumAnchors)
 	}
-	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s, boundaries: %s\nGPU kernels: %d, anchor blocks: %d\n",
-		table.Clean(env.TraceName()), name, anchor, a.Analysis().Boundaries,
-		kernels(a), a.NumAnchors)
+	b.Fact("GPU kernels", "%d%s", kernels(a), anchors)
+	b.Fact("Profile", "%s, boundaries: %s", a.Analysis().Profile.Name, a.Analysis().Boundaries)
 	for _, e := range a.Evidence {
-		fmt.Fprintf(env.Stdout, "Evidence for %s: %s\n", e.For, e.Detail)
+		b.Item("%s by %s: %s", e.For, e.Kind, e.Detail)
+	}
+	if err := b.Flush(); err != nil {
+		return err
 	}
 	return pm.WriteText(env.Stdout)
 }

@@ -249,9 +249,8 @@ func (r *Ranks) write(env *app.Env) error {
 		t.Row(x.Name, table.Fixed(x.Begins, 6), table.Fixed(x.Ends, 6), table.Fixed(float64(x.Ahead)/1e3, 1),
 			table.Count(int64(x.Passes)), table.Count(int64(x.Layers)), x.Path)
 	}
-	if err := t.WriteText(env.Stdout); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(env.Stdout, "\nTimes: %s.\n", r.Clock)
-	return err
+	b := table.NewWriter(env.Stdout)
+	b.Table(t)
+	b.Fact("Times", "%s.", r.Clock)
+	return b.Flush()
 }

@@ -237,7 +237,7 @@ func write(env *app.Env, report *triage.Report) error {
 	switch {
 	case env.Document():
 		return env.WriteJSON(report)
-	case env.Format == app.Text, env.Format == app.AutoFormat && env.Width > 0:
+	case env.Format == app.Text:
 		return report.WriteText(env.Stdout, env.Width)
 	}
 	return report.WriteMarkdown(env.Stdout)

@@ -1,0 +1,68 @@
+package finding
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// Each says what the time of a finding is a mean over: "per decode step", "in the window".
+func (f *Finding) Each() string {
+	switch {
+	case f.Of == OfWindow:
+		return "in the window"
+	case f.Stage == "":
+		return "per step"
+	}
+	return "per " + f.Stage.Info().Step
+}
+
+// MeanOf says that figures are of several GPUs.
+func MeanOf(gpus int) string {
+	if gpus > 1 {
+		return fmt.Sprintf(", mean of %d GPUs", gpus)
+	}
+	return ""
+}
+
+// Amount says how much a finding is about, "" for a finding without a size: "up to 1.26 ms per step (7.4% of step
+// time)".
+func (f *Finding) Amount() string {
+	if f.Measure == NoMeasure {
+		return ""
+	}
+	share := ""
+	if f.Of != NoBasis && !math.IsNaN(f.Share) {
+		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), f.Of.Title())
+	}
+	if f.Of == OfGPU {
+		return f.Measure.Amount(f.Total) + share
+	}
+	return f.Measure.Amount(f.PerStep) + " " + f.Each() + MeanOf(f.GPUs) + share
+}
+
+// Headline is the problem with its size.
+func (f *Finding) Headline() string {
+	if size := f.Amount(); size != "" {
+		return f.Text + ": " + size
+	}
+	return f.Text
+}
+
+// Lines are what people read below the headline: evidence, place and fix, and what a replay of the steps predicts.
+func (f *Finding) Lines() []string {
+	var out []string
+	line := func(name, text string) {
+		if text != "" {
+			out = append(out, name+": "+text)
+		}
+	}
+	line("evidence", f.Evidence)
+	line("where", f.Where)
+	line("fix", f.Do)
+	for i := range f.Gains {
+		line("step", table.Clean(f.Gains[i].String()))
+	}
+	return out
+}
