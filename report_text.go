@@ -60,6 +60,9 @@ type printer struct {
 // Width is the width of tables in characters.
 func (p *printer) Width() int { return p.o.Width }
 
+// Markdown says whether tables are Markdown.
+func (p *printer) Markdown() bool { return p.o.Markdown }
+
 // WriteText prints the report for people: as text, or as Markdown.
 func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	if o.Width <= 0 {
@@ -72,7 +75,7 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	if r.Ranks != nil {
 		p.heading(2, "Ranks")
 		// a Builder does not fail
-		_ = r.Ranks.WriteText(p, fleet.Text{Width: o.Width, Markdown: o.Markdown, Brief: true})
+		_ = r.Ranks.WriteText(p, fleet.Text{Brief: true})
 	}
 	p.passes(r)
 	p.operators(r)
@@ -138,11 +141,7 @@ func (p *printer) row(name, value, code string) {
 }
 
 func (p *printer) table(t *table.Table) {
-	if p.o.Markdown {
-		_ = t.WriteMarkdown(p) // a Builder does not fail
-		return
-	}
-	_ = t.WriteText(p)
+	_ = t.WriteText(p) // a Builder does not fail
 }
 
 // more says how much of a list is not shown.

@@ -213,9 +213,9 @@ func TestRanksFromTheSecond(t *testing.T) {
 	if strings.Contains(text, gpu+"X") {
 		t.Errorf("31 letters of a GPU are shown:\n%s", text)
 	}
-	for n, want := range map[int]string{listedRanks: "", listedRanks + 1: "… 57 more, which lose no more to the host"} {
+	for n, want := range map[int]string{listedRanks: "", listedRanks + 1: "57 more GPUs, which lose no more to the host"} {
 		v := Verdict{Ranks: make([]RankVerdict, n)}
-		if _, text := rowsOf(t, v.writeRanks, ""); strings.Contains(text, "more,") != (want != "") ||
+		if _, text := rowsOf(t, v.writeRanks, ""); strings.Contains(text, "more GPUs,") != (want != "") ||
 			!strings.Contains(text, want) {
 			t.Errorf("%d ranks: want %q:\n%s", n, want, text)
 		}
@@ -281,7 +281,7 @@ func TestCoverageInWords(t *testing.T) {
 		Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"Kernels outside of the graphs:", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
+	for _, want := range []string{"Kernels outside of the graphs", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}

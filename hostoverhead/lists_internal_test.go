@@ -189,7 +189,7 @@ func TestReportOfTwoRanks(t *testing.T) {
 		if got := strings.Contains(b.String(), "(of 2 GPUs it loses most to the host)"); got != want {
 			t.Errorf("%d ranks: %v, want %v:\n%s", n, got, want, b.String())
 		}
-		if got := strings.Count(b.String(), "      see "); got != 1 {
+		if got := strings.Count(b.String(), "     see "); got != 1 {
 			t.Errorf("%d sources of one:\n%s", got, b.String())
 		}
 	}

@@ -457,7 +457,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause,
-				cut(c.Name, narrowName))))
+				cut(withWhere(c), narrowName))))
 		}
 		b.Below("%s", strings.Join(parts, "; "))
 	}
@@ -472,7 +472,7 @@ func (d *RankVerdict) writeCoverage(b *table.Writer) {
 		table.Number("in graphs"), table.Text("suspect"), table.Path("source").Limit(narrowName))
 	for i, h := range c.Hints {
 		if i == 0 {
-			b.Heading(2, "Hints")
+			b.Heading(2, "Hints on graphs and waits")
 		}
 		b.Item("%s: %s: %s", h.Code, h.Why, h.Do)
 	}

@@ -133,22 +133,31 @@ func (m *Map) WriteText(w io.Writer) error {
 	}
 	b.Table(passes)
 	if m.Pass >= 0 {
-		b.Heading(2, "Forward pass #%d, times in Perfetto", m.Pass)
-		cols := []table.Column{table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"),
-			table.Number("Perfetto End"), table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note")}
-		drop := 2 // the compress ratio, where no layer has one
-		if slices.ContainsFunc(m.Layers, func(l LayerRange) bool { return l.CompressRatio >= 0 }) {
-			drop = 1
-		}
-		layers := table.New(slices.Delete(cols, 1, drop)...)
-		for _, l := range m.Layers {
-			layers.Row(slices.Delete([]string{strconv.Itoa(l.Index), strconv.Itoa(l.CompressRatio), seconds(l.StartSeconds),
-				seconds(l.EndSeconds), table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note()}, 1, drop)...)
-		}
-		b.Table(layers)
+		m.writeLayers(b)
 		m.writeLinks(b)
 	}
 	return b.Flush()
+}
+
+// writeLayers writes where the layers of the pass are.
+func (m *Map) writeLayers(b *table.Writer) {
+	if len(m.Layers) == 0 {
+		b.Say("No layers were found in pass %d.", m.Pass)
+		return
+	}
+	b.Heading(2, "Forward pass #%d, times in Perfetto", m.Pass)
+	cols := []table.Column{table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"),
+		table.Number("Perfetto End"), table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note")}
+	drop := 2 // the compress ratio, where no layer has one
+	if slices.ContainsFunc(m.Layers, func(l LayerRange) bool { return l.CompressRatio >= 0 }) {
+		drop = 1
+	}
+	layers := table.New(slices.Delete(cols, 1, drop)...)
+	for _, l := range m.Layers {
+		layers.Row(slices.Delete([]string{strconv.Itoa(l.Index), strconv.Itoa(l.CompressRatio), seconds(l.StartSeconds),
+			seconds(l.EndSeconds), table.Fixed(l.WallMS, 2), table.Fixed(l.SumMS, 2), l.note()}, 1, drop)...)
+	}
+	b.Table(layers)
 }
 
 func (m *Map) writeLinks(b *table.Writer) {

@@ -33,7 +33,7 @@ var codeInfos = []CodeInfo{
 		"Nothing, unless there are many."},
 	{CodeUnfinished, "Unfinished activity", "An activity was still running at the end of the window.",
 		"Nothing, unless there are many."},
-	{CodeSameStream, "Overlap on one stream", "Kernels overlap their predecessor on the same stream (programmatic dependent launch). Busy time counts the overlap once.", "Nothing: this is a feature of the GPU."},
+	{CodeSameStream, "Overlap on one stream", "Kernels overlap their predecessor on the same stream, on NVIDIA GPUs by programmatic dependent launch. Busy time counts the overlap once.", "Nothing: this is a feature of the GPU."},
 	{CodeScrambled, "Scrambled records", "Names and times of graph kernels do not belong together.",
 		"Pass `--repair-order`, or record the trace again."},
 	{CodeOrderRepaired, "Order repaired", "Scrambled records were joined again, as `--repair-order` asks.",

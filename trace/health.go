@@ -374,7 +374,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.overlap > 0 {
 		add(CodeSameStream, HealthOK, int64(n.overlap), nil,
-			"%s on the same stream (programmatic dependent launch); busy time counts the overlap once",
+			"%s on the same stream; busy time counts the overlap once",
 			counted(n.overlap, "kernel overlaps its predecessor", "kernels overlap their predecessor"))
 	}
 }

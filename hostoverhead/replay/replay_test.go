@@ -317,7 +317,7 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := v.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n      without log_stats: ") {
+	if err := v.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n     without log_stats: ") {
 		t.Errorf("no gain in the text:\n%s", text.String())
 	}
 }

@@ -114,7 +114,6 @@ type CauseInfo struct {
 
 const (
 	torchCUDA = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
-	cudaLazy  = "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"
 )
 
 // causes has one row a cause.
@@ -130,13 +129,13 @@ var causes = [NumCauses]struct {
 	LaunchCall: {"launch-call", CauseInfo{HostWork, "Kernel launch latency leaves the GPU idle",
 		"The launching thread is in the launch call or another short call, or the kernel is on its way.",
 		"the GPU is idle while kernels are launched",
-		Advice{"Capture the launches in a CUDA graph, or fuse kernels (torch.compile mode " +
-			"reduce-overhead).", torchCUDA + "#cuda-graphs", ""},
+		Advice{"Capture the launches in a graph, or fuse kernels (PyTorch: torch.compile mode reduce-overhead).",
+			torchCUDA + "#cuda-graphs", ""},
 		"", "#dc6c26"}},
 	GraphLaunch: {"graph-launch", CauseInfo{HostWork, "Graph launch latency leaves the GPU idle",
 		"The launching thread is in the launch call of a graph, or the graph is on its way.",
 		"the GPU is idle while graphs are launched",
-		Advice{"Make fewer, larger graphs, and launch the next one before the GPU is done.",
+		Advice{"Launch the next graph before the GPU is done with this one; join graphs where a step launches several.",
 			torchCUDA + "#cuda-graphs", ""},
 		"", "#ca8015"}},
 	Synchronisation: {"synchronisation", CauseInfo{HostWaiting, "Synchronising calls drain the queue",
@@ -155,13 +154,12 @@ var causes = [NumCauses]struct {
 		"The launching thread allocates, frees or registers memory.",
 		"is lost to allocations",
 		Advice{"Allocate before the run, or let the caching allocator keep its memory " +
-			"(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
+			"(PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
 			torchCUDA + "#cuda-memory-management", ""}, "ALLOC", "#da6376"}},
 	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "Loading kernels keeps the GPU waiting",
 		"The launching thread loads a kernel's module, compiles, or creates graphs or streams.",
 		"is lost to loading kernels",
-		Advice{"Warm up every kernel before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the " +
-			"start).", cudaLazy, ""}, "", "#c66d91"}},
+		Advice{Do: "Run every kernel once before the steps that count."}, "", "#c66d91"}},
 	Lock: {"lock", CauseInfo{HostWaiting, "The launching thread waits for another thread",
 		"The launching thread waits for a lock, a condition or a queue.",
 		"the launching thread waits for another thread",
@@ -188,7 +186,7 @@ var causes = [NumCauses]struct {
 	GPUDispatch: {"gpu-dispatch", CauseInfo{DispatchGroup, "Gaps between queued kernels",
 		"The work was queued before the gap, or is part of the same graph replay, and starts soon.",
 		"the GPU takes time between queued kernels",
-		Advice{Do: "Fuse short kernels, or let the next one start early (programmatic dependent launch)."},
+		Advice{Do: "Fuse short kernels."},
 		"", "#6f9d9d"}},
 	Dependency: {"dependency", CauseInfo{DispatchGroup, "Queued work waits for an event",
 		"The work was queued before the gap and starts late: it waits for an event or a signal.",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,30 @@ func TestRank(t *testing.T) {
 	}
 	if want := "worse doubt, doubt, much, little, takes"; strings.Join(got, ", ") != want {
 		t.Errorf("ranked %v, want %s", got, want)
+	}
+}
+
+// TestAdviceFitsEveryPlatform: the advice of causes and kinds is given for every GPU, framework and profiler, for
+// servers and training alike; what only some have is named after their name, or added where they are known.
+func TestAdviceFitsEveryPlatform(t *testing.T) {
+	only := regexp.MustCompile(`(?i)programmatic|CUDA_|nsys|rocprof|NCCL_|vllm|sglang|serving|server`)
+	labelled := regexp.MustCompile(`\(PyTorch: [^)]*\)`)
+	check := func(of, do string) {
+		if word := only.FindString(labelled.ReplaceAllString(do, "")); word != "" {
+			t.Errorf("advice of %s says %q: %s", of, word, do)
+		}
+	}
+	n := 0
+	for _, c := range finding.Causes() {
+		check(c.String(), c.Info().Advice.Do)
+		n++
+	}
+	for _, k := range finding.Kinds() {
+		check(k.String(), k.Info().Advice.Do)
+		n++
+	}
+	if n < 30 {
+		t.Errorf("%d rows of advice", n)
 	}
 }
 

@@ -98,7 +98,7 @@ var kinds = [numKinds]struct {
 		Advice{Do: "Run `strata host` to see what the host does meanwhile."}, colourIdle}},
 	ExposedCommunication: {"exposed-communication", KindInfo{"Exposed communication",
 		"GPUs exchange data and no compute overlaps it.", 0, "triage",
-		Advice{Do: "Enable the server's overlap of communication and compute."}, colourIdle}},
+		Advice{Do: "Overlap communication with compute."}, colourIdle}},
 	RankWait: {"rank-wait", KindInfo{"Waiting for ranks",
 		"A collective waits for ranks that arrive later, before data moves.", 0, "light",
 		Advice{Do: "Find the late rank (`strata light` on all ranks) and even out the work or its host."}, colourIdle}},

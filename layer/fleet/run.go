@@ -223,7 +223,11 @@ func OfRun(ranks []Rank) Run {
 		set.Add(r)
 	}
 	sorted := set.Ranks()
-	run := Run{Files: len(sorted), Missing: []int{}, Bad: []Duplicate{}, Twice: []Duplicate{}, Health: trace.HealthOK,
+	files := map[string]bool{} // a file may hold several GPUs
+	for i := range sorted {
+		files[sorted[i].File] = true
+	}
+	run := Run{Files: len(files), Missing: []int{}, Bad: []Duplicate{}, Twice: []Duplicate{}, Health: trace.HealthOK,
 		GPUs: []string{}, Models: []string{}, Groups: []Group{}, Findings: []finding.Finding{}, Shared: []Shared{}}
 	parts := map[string][]*Rank{}
 	var names []string

@@ -185,6 +185,8 @@ var aliases = map[string]struct {
 	"open":     {args: []string{"view"}},
 	"flame":    {hint: "strata triage FILE --pprof gpu.pb.gz, then go tool pprof -http=: gpu.pb.gz"},
 	"html":     {args: []string{"view"}},
+	"convert":  {hint: "strata perfetto FILE --annotate x.pftrace"},
+	"overlay":  {hint: "strata perfetto FILE --annotate x.json.gz"},
 }
 
 // unknown says that a word is no command, and which one was probably meant.

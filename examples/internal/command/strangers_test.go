@@ -29,7 +29,10 @@ func TestAliases(t *testing.T) {
 		{"roofline x.json.gz", "light x.json.gz", ""}, {"probe -h", "capture probe -h", ""},
 		{"timeline x.json.gz", "layers x.json.gz", ""},
 		{"stats x.json.gz", "report x.json.gz", ""}, {"analyze x.json.gz", "report x.json.gz", ""},
-		{"flame x.json.gz", "", "--pprof"}, {"html -h", "view -h", ""}, {"open -h", "view -h", ""},
+		{"flame x.json.gz", "", "--pprof"}, {"html -h", "view -h", ""},
+		{"convert x.json.gz", "", "strata perfetto FILE --annotate x.pftrace"},
+		{"overlay x.json.gz", "", "strata perfetto FILE --annotate x.json.gz"},
+		{"analyse x.json.gz", "report x.json.gz", ""}, {"open -h", "view -h", ""},
 		{"kernles", "", "neither a command nor a file"},
 		{"report x.json.gz --json", "report x.json.gz --format json", ""},
 		{"--json x.json.gz", "report x.json.gz --format json", ""},
@@ -52,7 +55,7 @@ func TestAliases(t *testing.T) {
 	if r := run(t, "", "layers", "x.json.gz", "-o", "out.txt", "-q"); r.Code != 0 || r.Stdout != "" || r.Stderr != "" {
 		t.Errorf("-o -q: exit code %d, %q, %q", r.Code, r.Stdout, r.Stderr)
 	}
-	if text, err := os.ReadFile("out.txt"); err != nil || !bytes.Contains(text, []byte("Trace: ")) {
+	if text, err := os.ReadFile("out.txt"); err != nil || !bytes.Contains(text, []byte("Layers of x.json.gz")) {
 		t.Error(err)
 	}
 }

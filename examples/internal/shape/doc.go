@@ -1,3 +1,2 @@
-// Package shape cuts JSON documents to what a reader has room for, and prints them as Markdown. What is left out is
-// said in the document.
+// Package shape cuts JSON documents to what a reader has room for. What is left out is said in the document.
 package shape

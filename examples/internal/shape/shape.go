@@ -96,18 +96,6 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// text is the value of a string, else what is written.
-func (n *node) text() string {
-	if s, err := strconv.Unquote(n.raw); err == nil {
-		return s
-	}
-	var s string
-	if json.Unmarshal([]byte(n.raw), &s) == nil {
-		return s
-	}
-	return n.raw
-}
-
 // write writes the value indented by two spaces a level; indent begins with the line break.
 func (n *node) write(b *strings.Builder, indent string) {
 	if n.kind == 0 {
@@ -367,6 +355,15 @@ func (d *Document) JSON() string {
 		return text // it was read as JSON
 	}
 	return short.String() + "\n"
+}
+
+// Markdown returns the document as a block of code in Markdown: no program has words for any part of its document.
+func (d *Document) Markdown() string {
+	text, fence := d.JSON(), "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "json\n" + text + fence + "\n"
 }
 
 // Write cuts a document and writes it in a form, such as [Document.JSON].

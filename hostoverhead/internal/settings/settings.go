@@ -22,7 +22,7 @@ const (
 // CaptureGraphs, PrefillGraphs and OverlapSteps are settings by the framework's registry key; "" for all others.
 var (
 	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
-	captureAny  = finding.Advice{Do: "Capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead).", Source: TorchCUDA + "#cuda-graphs"}
+	captureAny  = finding.LaunchCall.Info().Advice
 	// BesideGraph is for launches beside graphs that run already.
 	BesideGraph = finding.Advice{Do: "Capture what is launched next to the graph in each step, or fuse it.",
 		Source: TorchCUDA + "#cuda-graphs"}

@@ -237,7 +237,7 @@ func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks,
 	if env.Format == app.JSON {
 		err = env.WriteJSON(r)
 	} else {
-		err = r.WriteText(env.Stdout, fleet.Text{Width: env.Width, Markdown: env.Format == app.Markdown})
+		err = r.WriteText(env.Stdout, fleet.Text{})
 	}
 	if err != nil {
 		return err
