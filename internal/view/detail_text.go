@@ -102,7 +102,7 @@ func (d *Detail) byOperator() ([]*KernelRow, bool) {
 func (d *Detail) title(p *table.Writer) {
 	m := &d.Metadata
 	of := fmt.Sprintf("Layer %d of forward pass %d", m.LayerID, m.FwdPass)
-	for _, more := range slices.Concat(cells(m.LayerID < 0, "counted from the end"), cells(m.Type != "", m.Type),
+	for _, more := range slices.Concat(cells(m.LayerID < 0, "counted from the end"), cells(m.Type != "", string(m.Type)),
 		cells(m.CompressRatio >= 0, "compress ratio "+strconv.Itoa(m.CompressRatio)), cells(m.Hash, "hash layer"),
 		cells(m.Stage != layer.StageUnknown && m.Stage != "", string(m.Stage))) {
 		of += ", " + more
