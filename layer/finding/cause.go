@@ -129,7 +129,7 @@ var causes = [NumCauses]struct {
 	LaunchCall: {"launch-call", CauseInfo{HostWork, "Kernel launch latency leaves the GPU idle",
 		"The launching thread is in the launch call or another short call, or the kernel is on its way.",
 		"the GPU is idle while kernels are launched",
-		Advice{"Capture the launches in a graph, or fuse kernels (PyTorch: torch.compile mode reduce-overhead).",
+		Advice{"Capture the launches in a graph, or fuse kernels (torch: torch.compile mode reduce-overhead).",
 			torchCUDA + "#cuda-graphs", ""},
 		"", "#dc6c26"}},
 	GraphLaunch: {"graph-launch", CauseInfo{HostWork, "Graph launch latency leaves the GPU idle",
@@ -154,7 +154,7 @@ var causes = [NumCauses]struct {
 		"The launching thread allocates, frees or registers memory.",
 		"is lost to allocations",
 		Advice{"Allocate before the run, or let the caching allocator keep its memory " +
-			"(PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
+			"(torch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
 			torchCUDA + "#cuda-memory-management", ""}, "ALLOC", "#da6376"}},
 	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "Loading kernels keeps the GPU waiting",
 		"The launching thread loads a kernel's module, compiles, or creates graphs or streams.",
