@@ -60,18 +60,15 @@ const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{ruler: rulerOf(0, o.runs || len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1),
+	c := &comparison{ruler: rulerOf(0, o.runs || min(len(sides[0].Runs), len(sides[1].Runs)) > 1),
 		ch: [2]*chosen{of.a.of(sides, 0), of.b.of(sides, 1)}, equal: of.a == of.b, sizes: of.sizes, scale: 1}
 	c.trim(m.cut)
-	if o.PerToken && c.ch[0].id.tokens > 0 && c.ch[1].id.tokens > 0 {
+	if o.PerToken && c.ch[0].id.hasTokens() && c.ch[1].id.hasTokens() {
 		c.scale = float64(c.ch[0].id.tokens) / float64(c.ch[1].id.tokens)
 	}
 	r := newReport(sides)
 	r.A, r.B, r.Left = c.summary(0), c.summary(1), append([]string{}, m.left...)
-	r.Likeness, r.MatchedA, r.MatchedB = of.likeness, 1, 1
-	if m.all[0] > 0 {
-		r.MatchedA, r.MatchedB = m.share(0), m.share(1)
-	}
+	r.Likeness, r.MatchedA, r.MatchedB = of.likeness, m.share(0), m.share(1)
 	c.floor(r, o)
 	c.collect()
 	c.fill(r)
@@ -98,9 +95,10 @@ func (c *comparison) strays(r *Report) string {
 		if row.Operator != rowOthers {
 			continue
 		}
-		a, b := float64(row.A)/float64(max(r.Work.A, 1)), float64(row.B)/float64(max(r.Work.B, 1))
+		a, b := shareOf(row.A, r.Work.A), shareOf(row.B, r.Work.B)
 		if math.Abs(a-b) > strayWork {
-			return fmt.Sprintf("%.0f%% of the GPU work in A's steps and %.0f%% in B's is in no forward pass that was found", 100*a, 100*b)
+			return fmt.Sprintf("%s of the GPU work in A's steps and %s in B's is in no forward pass that was found",
+				percent(a), percent(b))
 		}
 	}
 	return ""
@@ -139,9 +137,7 @@ func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
 	r := newReport(sides)
 	r.Verdict, r.Text, r.Left = NotComparable, "not comparable: "+m.why, append([]string{}, m.left...)
 	r.A, r.B = sideSummary(sides[0]), sideSummary(sides[1])
-	if len(m.pairs) > 0 {
-		r.MatchedA, r.MatchedB = m.share(0), m.share(1)
-	}
+	r.MatchedA, r.MatchedB = m.share(0), m.share(1)
 	r.First = finding.Finding{Text: "nothing is compared"}
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided,
@@ -198,7 +194,7 @@ func (c *comparison) summary(side int) Summary {
 	for _, pass := range ch.all() {
 		out.Wall += pass.Wall
 	}
-	out.Wall /= time.Duration(max(out.Passes, 1))
+	out.Wall /= time.Duration(out.Passes)
 	return out
 }
 

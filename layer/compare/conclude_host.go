@@ -47,7 +47,7 @@ func (r *HostReport) conclude(least time.Duration) HostConclusion {
 	if !wall.Judged {
 		return HostInconclusive
 	}
-	clear := func(f *HostRow) bool { return f.Judged && (f.Low > 0 || f.High < 0) && abs(f.Delta) > least }
+	clear := func(f *HostRow) bool { return f.Judged && f.sign() != 0 && abs(f.Delta) > least }
 	up, down := r.clear(least)
 	longer := HostInStep
 	if gap.Delta > step.Delta {
@@ -81,10 +81,10 @@ const apiKind = "api"
 func (r *HostReport) clear(least time.Duration) (up, down bool) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Kind == apiKind || !row.Significant || row.Status == Renamed || abs(row.Delta) <= least {
+		if row.Kind == apiKind || !row.Significant || row.Status == Renamed {
 			continue
 		}
-		up, down = up || row.Delta > 0, down || row.Delta < 0
+		up, down = up || row.Delta > least, down || row.Delta < -least
 	}
 	return up, down
 }

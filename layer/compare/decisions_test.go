@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,22 @@ func TestOneSided(t *testing.T) {
 			t.Errorf("%s of %v ns: %q, found %v; want %q, %v", c.class, c.ns, j.change, j.found, c.want, c.found)
 		}
 	}
+	for _, c := range []struct {
+		class  Class
+		passes int
+		want   Change
+	}{{Transfer, 1, New}, {OfHost, hostSteps, New}, {OfHost, hostSteps - 1, Unchanged}} { // too few show nothing of the host
+		s := []series{{class: c.class, a: values(c.passes, 0, 0), b: values(c.passes, 90_000, 0)}}
+		if j := rulerOf(1e6, false).judgeAll(s, floors{1e-5, 1e-5}, true).rows[0]; j.change != c.want {
+			t.Errorf("%s in %d passes: %q, want %q", c.class, c.passes, j.change, c.want)
+		}
+	}
+	for ns, want := range map[float64]bool{10_000: true, 9_999: false} { // from 1% of the pass on
+		s := []series{{class: Waiting, a: values(8, 0, 0), b: values(8, ns, 0)}}
+		if j := rulerOf(1e6, true).judgeAll(s, floors{common: 1e-5}, true).rows[0]; j.found != want {
+			t.Errorf("waiting of %v ns: found %v", ns, j.found)
+		}
+	}
 	if j := rulerOf(1e6, false).judgeAll(nil, floors{}, true); j.uniform || j.p != 1 || len(j.rows) != 0 {
 		t.Errorf("no rows: %+v", j)
 	}
@@ -73,6 +90,17 @@ func TestFactorOfAClass(t *testing.T) {
 		}
 		if found != want {
 			t.Errorf("%d small kernels that take 1.1 times as long: found %v, want %v", n, found, want)
+		}
+	}
+}
+
+// A class of fewer rows has the shift of all.
+func TestShiftOfAClass(t *testing.T) {
+	for n, want := range map[int]float64{shiftRows - 1: 0.5, shiftRows: 0} {
+		rows := slices.Repeat([]series{{class: Memory, a: values(3, 1e5, 0), b: values(3, 2e5, 0)}}, 8)
+		rows = append(rows, slices.Repeat([]series{{class: Latency, a: values(3, 1e5, 0), b: values(3, 1e5, 0)}}, n)...)
+		if got := rulerOf(1e6, false).classShift(rows, Latency, 0.5); got != want {
+			t.Errorf("%d rows: a shift of %v, want %v", n, got, want)
 		}
 	}
 }
@@ -269,6 +297,15 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%v: %v", c.s, got)
 		}
 	}
+	two, few := signature{{"a", 10}, {"b", 10}}, signature{{"a", 3}, {"b", 1}}
+	for _, c := range []struct {
+		s, of signature
+		want  bool
+	}{{two, two, false}, {signature{{"a", 1}, {"b", 10}}, two, true}, {few, few, false}, {nil, two, false}} {
+		if got := c.s.cutOff(c.of); got != c.want {
+			t.Errorf("%v of %v: %v", c.s, c.of, got)
+		}
+	}
 }
 
 // A single pass at an end of its run is a part of the other side's where that runs 95 % of its kernels and it lacks
@@ -305,6 +342,170 @@ func TestPartOfAPass(t *testing.T) {
 		other.passes[0].side = 0
 		if got := onlyPart(sides, other, part); got != c.want {
 			t.Errorf("%s, the other way round: %v", c.name, got)
+		}
+	}
+}
+
+// What lacks one kernel of its end is a part as long as no layers are known.
+func TestPartWithoutLayers(t *testing.T) {
+	whole, part := []use1{{"k", 20, 10}, {"l", 10, 10}, {"head", 1, 5}}, []use1{{"k", 20, 10}, {"l", 10, 10}}
+	for _, c := range []struct {
+		lacks  []use1
+		layers int
+		want   bool
+	}{{part, 0, true}, {part, 1, false}, {[]use1{{"k", 19, 10}, {"l", 10, 10}, {"head", 1, 5}}, 0, true},
+		{whole, 0, false}} {
+		sides := [2]*Side{sideOf(runOf(c.lacks)), sideOf(runOf(whole))}
+		sides[0].Runs[0].Passes[0].NumLayers, sides[1].Runs[0].Passes[0].NumLayers = c.layers, c.layers
+		a, b := &group{}, &group{}
+		a.add(place{0, 0, 0}, 1)
+		b.add(place{1, 0, 0}, 1)
+		if got := onlyPart(sides, a, b); got != c.want {
+			t.Errorf("%v of %d layers: %v", c.lacks, c.layers, got)
+		}
+	}
+	sides := [2]*Side{sideOf(runOf([]use1{{"k", 199, 10}})), sideOf(runOf([]use1{{"k", 200, 10}}))}
+	a, b := &group{}, &group{}
+	a.add(place{0, 0, 0}, 1)
+	b.add(place{1, 0, 0}, 1)
+	if onlyPart(sides, a, b) {
+		t.Error("199 of 200 kernels are a whole pass")
+	}
+}
+
+// Shares of a matching by hand: how much has a partner, what decides of two pairs, and why there is no verdict.
+func TestMatchingByHand(t *testing.T) {
+	on := func(a, b time.Duration) *group { return &group{time: [2]time.Duration{a, b}} }
+	for _, c := range []struct {
+		a, b, allA, allB time.Duration
+		share            float64 // of A
+		weight           float64
+		matched          bool
+	}{
+		{1, 1, 1, 1, 1, 2, true}, {0, 0, 0, 0, 0, 0, false}, {5, 9, 10, 10, 0.5, 1.4, true}, {9, 5, 10, 10, 0.9, 1.4, true},
+		{4, 9, 10, 10, 0.4, 1.3, false}, {9, 4, 10, 10, 0.9, 1.3, false},
+	} {
+		g := on(c.a, c.b)
+		m := &matching{pairs: []pair{{a: g, b: g}}, all: [2]time.Duration{c.allA, c.allB}}
+		if got := m.share(0); got != c.share || m.matched() != c.matched || m.pairs[0].weight(m.all) != c.weight {
+			t.Errorf("%+v: share %v, matched %v, weight %v", c, got, m.matched(), m.pairs[0].weight(m.all))
+		}
+		if g.on(0) != (c.a > 0) || g.on(1) != (c.b > 0) {
+			t.Errorf("%+v: on A %v, on B %v", c, g.on(0), g.on(1))
+		}
+	}
+	for n, want := range map[int64]bool{-1: false, 0: false, 1: true} {
+		if (identity{tokens: n}).hasTokens() != want {
+			t.Errorf("%d tokens", n)
+		}
+	}
+	for _, c := range []struct {
+		a, b int
+		want bool
+	}{{0, 0, false}, {0, 12, false}, {12, 0, false}, {12, 12, false}, {1, 2, true}, {2, 1, true}} {
+		if otherLayers(c.a, c.b) != c.want {
+			t.Errorf("%d and %d layers", c.a, c.b)
+		}
+	}
+	sides := [2]*Side{sideOf(runOf([]use1{{"x", 10, 100}})), sideOf(runOf([]use1{{"y", 10, 100}}))}
+	own := func(side int, d time.Duration) *group {
+		g := &group{}
+		g.add(place{side, 0, 0}, d)
+		return g
+	}
+	both := on(30, 40)
+	for _, c := range []struct {
+		m    matching
+		want string
+	}{
+		{matching{pairs: []pair{{a: both, b: both}}, all: [2]time.Duration{100, 100}},
+			"only 30% of A's GPU time and 40% of B's are in forward passes that were found"},
+		{matching{pairs: []pair{{a: both, b: both}}, alone: [2][]*group{{own(0, 70)}, nil}, all: [2]time.Duration{100, 100}},
+			"only 30% of A's GPU time and 40% of B's are in passes that both sides run"},
+		{matching{alone: [2][]*group{{own(0, 70)}, nil}, all: [2]time.Duration{100, 100}}, "B has no complete forward pass"},
+		{matching{alone: [2][]*group{{own(0, 70)}, {own(1, 70)}}, part: true, all: [2]time.Duration{100, 100}},
+			"one side has a single pass, which runs a part of the other's kernels: the window may cut it"},
+		{matching{alone: [2][]*group{{own(0, 70)}, {own(1, 70)}}, all: [2]time.Duration{100, 100}},
+			"both are a program of 10 kernels a pass (A: 1 pass; B: 1 pass), but have only 100% of their kernels in common"},
+		{matching{pairs: []pair{{a: on(50, 50), b: on(50, 50)}}, all: [2]time.Duration{100, 100}}, ""},
+	} {
+		for _, g := range slices.Concat(c.m.alone[0], c.m.alone[1]) {
+			g.id = identity{stage: layer.StageUnknown, batch: -1, tokens: -1}
+		}
+		if c.m.describe(sides, nil); c.m.why != c.want {
+			t.Errorf("%q, want %q", c.m.why, c.want)
+		}
+		for _, left := range c.m.left {
+			if !strings.HasSuffix(left, ": 1 pass, 70.0% of its GPU time") {
+				t.Errorf("left out: %q", left)
+			}
+		}
+	}
+}
+
+// A group has one partner, the one that it shares most work with; the other is left out.
+func TestOnePartner(t *testing.T) {
+	a := runOf([]use1{{"x", 10, 400}, {"y", 10, 400}}, []use1{{"x", 10, 400}, {"y", 10, 400}})
+	a.Passes[0].Batch, a.Passes[1].Batch = 16, 32
+	b := runOf([]use1{{"x", 10, 400}, {"z", 12, 100}})
+	b.Parts[1].Operator = "y"
+	sides := [2]*Side{sideOf(a), sideOf(b)}
+	m := match(sides, &Options{})
+	back := match([2]*Side{sides[1], sides[0]}, &Options{})
+	if len(m.pairs) != 1 || len(m.alone[0]) != 1 || len(back.pairs) != 1 || len(back.alone[1]) != 1 {
+		t.Errorf("%d pairs and %d alone, back %d and %d", len(m.pairs), len(m.alone[0]), len(back.pairs), len(back.alone[1]))
+	}
+}
+
+// Passes are alike from 70% on, of names or of the time in operators.
+func TestAlikeFromASharedPart(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		a, b []use1
+		want float64
+	}{
+		{"14 of 20 kernels", []use1{{"k", 14, 10}, {"l", 3, 10}}, []use1{{"k", 14, 10}, {"m", 3, 90}}, 0.7},
+		{"70% of the time", []use1{{"attention", 10, 70}, {"rope", 90, 30}}, []use1{{"attention", 90, 70}, {"o_proj", 10, 30}}, 0.7},
+		{"69% of the time", []use1{{"attention", 10, 69}, {"rope", 90, 31}}, []use1{{"attention", 90, 69}, {"o_proj", 10, 31}}, 0},
+	} {
+		sides := [2]*Side{sideOf(runOf(c.a)), sideOf(runOf(c.b))}
+		groups, _ := groupPasses(sides)
+		if len(groups) != 2 || !groups[0].on(0) {
+			t.Fatalf("%s: %d groups", c.name, len(groups))
+		}
+		for layers, want := range map[int]float64{0: c.want, 12: c.want} { // known on one side
+			sides[0].Runs[0].Passes[0].NumLayers = layers
+			if got := alike(sides, groups[0], groups[1]); got != want {
+				t.Errorf("%s, %d layers on one side: %v, want %v", c.name, layers, got, want)
+			}
+		}
+	}
+}
+
+// Passes that are compared, by hand: first ones and those that nothing follows are left out where others remain.
+func TestChosenPasses(t *testing.T) {
+	run := Run{Passes: make([]Pass, 5)}
+	for i := range run.Passes {
+		run.Passes[i] = Pass{Index: i, First: i == 0, Followed: i < 4}
+	}
+	with := func(passes ...[]int) *chosen { return &chosen{side: sideOf(run, run), passes: passes} }
+	for want, c := range map[string]*chosen{"[[1 2] [1 2 3]]": with([]int{0, 1, 2}, []int{0, 1, 2, 3}), "[[0 1] []]": with([]int{0, 1}, nil)} {
+		if c.dropFirst(); fmt.Sprint(c.passes) != want {
+			t.Errorf("%v, want %s", c.passes, want)
+		}
+	}
+	for _, c := range []struct {
+		of   *chosen
+		cut  int // in the first run
+		all  bool
+		want string
+	}{
+		{with([]int{0, 1, 2, 4}, []int{3}), 2, true, "[[0 2] [3]]"}, {with([]int{0, 1}, nil), 9, true, "[[0 1] []]"},
+		{with([]int{0, 1}, []int{4}), 9, false, "[[0 1] [4]]"}, {with([]int{1}, []int{0}), 2, false, "[[1] [0]]"},
+	} {
+		all := c.of.followed(func(run, pass int) bool { return run == 0 && pass == c.cut })
+		if got := fmt.Sprint(c.of.passes); all != c.all || got != c.want {
+			t.Errorf("%s, all followed %v; want %s, %v", got, all, c.want, c.all)
 		}
 	}
 }
@@ -704,6 +905,11 @@ func TestWorst(t *testing.T) {
 			finding.WaitChanged, 5 * µs},
 		{"half of the difference", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10 * µs, nil, Same, finding.NoKind, 0},
 		{"little waiting", []Row{{Class: Waiting, Interval: Interval{Delta: 5*µs - 1}}}, 5 * µs, nil, Same, finding.NoKind, 0},
+		{"no difference", nil, 0, []finding.Finding{{Kind: finding.OperatorChanged}}, Same, finding.NoKind, 0},
+		{"a nanosecond", nil, 0, []finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 1}}}, Same,
+			finding.OperatorChanged, 1},
+		{"the first of two", nil, 0, []finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}},
+			{Kind: finding.OperatorNew, Size: finding.Size{PerStep: 6 * µs}}}, Same, finding.OperatorChanged, 6 * µs},
 		{"less than what is found", []Row{{Class: Waiting, Interval: Interval{Delta: 6 * µs}}}, 6 * µs,
 			[]finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}}}, Slower, finding.OperatorChanged, 6 * µs},
 	} {
@@ -717,6 +923,18 @@ func TestWorst(t *testing.T) {
 				!strings.Contains(first.Evidence, share[c.delta])) {
 			t.Errorf("%s: %s, want %q of the difference", c.name, first.Evidence, share[c.delta])
 		}
+	}
+}
+
+// Idle time that grew is named with the host's largest change for the worse, the first of equal ones.
+func TestWorstOfTheHost(t *testing.T) {
+	f := func(kind finding.Kind, evidence string, d time.Duration) finding.Finding {
+		return finding.Finding{Kind: kind, Evidence: evidence, Size: finding.Size{PerStep: d}}
+	}
+	r := &Report{Findings: []finding.Finding{f(finding.WaitChanged, "idle", 90), f(finding.HostChanged, "small", 20),
+		f(finding.HostNew, "large", 40), f(finding.HostChanged, "as large", 40), f(finding.HostRenamed, "renamed", 80)}}
+	if got := millisecond().worst(r); got.Evidence != "idle; meanwhile large" {
+		t.Error(got.Evidence)
 	}
 }
 
@@ -766,6 +984,219 @@ func TestHostOfOneStep(t *testing.T) {
 		if half := (i.High - i.Low) / 2; i.Delta != 2*time.Millisecond || i.Low+half != i.Delta || half <= 0 ||
 			half > 10*time.Millisecond || r.Rows[0].Judged {
 			t.Errorf("%+v, judged %v", i, r.Rows[0].Judged)
+		}
+	}
+}
+
+// Passes or layers show how times vary; without either a common shift is no finding.
+func TestSteady(t *testing.T) {
+	for _, c := range []struct {
+		a, b, layers int
+		want         bool
+	}{{2, 2, 0, true}, {1, 2, 0, false}, {2, 1, 0, false}, {1, 1, 2, true}, {1, 1, 1, false}, {3, 3, 0, true}} {
+		rows := []series{{class: Memory, a: values(c.a, 1e5, 0), b: values(c.b, 1e5, 0), layers: values(c.layers, 1, 0)}}
+		if j := rulerOf(1e6, false).judgeAll(rows, floors{common: 1e-3}, true); j.steady != c.want {
+			t.Errorf("%d and %d passes, %d layers: %v", c.a, c.b, c.layers, j.steady)
+		}
+	}
+}
+
+// What is said of shares, signs and names, at their edges.
+func TestWordsOfFindings(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for name, want := range map[string]string{"void f<int>(char)": "f", "<lambda>": "<lambda>", "f<1>": "f", "(anonymous)": "(anonymous)",
+		"Memset (Device)": "Memset", long: long, long + "y": long + "…", "": ""} {
+		if got := short(name); got != want {
+			t.Errorf("%q is %q in short, want %q", name, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0.015: "+1.5%", -0.2: "-20.0%"} {
+		if got := signed(x); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := percent(0.25); got != "25%" {
+		t.Error(got)
+	}
+	for x, want := range map[time.Duration]int{-1: -1, 0: 0, 1: 1} {
+		if got := sign(x); got != want {
+			t.Errorf("%v: %d", x, got)
+		}
+	}
+	for b, want := range map[float64]bool{95: true, 94: false, 105: true, 106: false} {
+		if got := (&Row{LaunchesA: 100, LaunchesB: b}).asOften(); got != want {
+			t.Errorf("100 and %v launches: %v", b, got)
+		}
+	}
+	h := &HostReport{Least: 100}
+	for _, c := range []struct {
+		row  HostRow
+		want bool
+	}{{HostRow{Significant: true}, true}, {HostRow{Status: Renamed, Interval: Interval{B: 100}}, true},
+		{HostRow{Status: Renamed, Interval: Interval{B: 99}}, false}, {HostRow{Interval: Interval{B: 100}}, false}} {
+		if got := h.worth(&c.row); got != c.want {
+			t.Errorf("%+v: %v", c.row, got)
+		}
+	}
+}
+
+// What findings say, by hand: a row is slower or faster, grew or shrank, one factor is A's work times the shift, another
+// path has no time.
+func TestFindingsByHand(t *testing.T) {
+	c := millisecond()
+	c.kinds.uniform, c.kinds.shift, c.sums = true, math.Log(1.02), [2]float64{8e5, 9e5}
+	row := func(name string, class Class, change Change, a, b time.Duration) Row {
+		return Row{Operator: name, Class: class, Status: change, Significant: true, KernelA: a, KernelB: b}
+	}
+	r := &Report{A: Summary{Graph: 1, Compiled: 0.3}, B: Summary{Compiled: 0.05}, Rows: []Row{
+		row("rope", Memory, Unchanged, 10, 90_000), row("embed", Memory, Unchanged, 80_000, 10), row("idle", Waiting, Unchanged, 0, 70_000),
+		row("between", Waiting, Unchanged, 60_000, 0), row("norm", Memory, New, 0, 50_000), row("router", Memory, Removed, 40_000, 0)}}
+	c.findings(r)
+	var got []string
+	for _, f := range r.Findings {
+		got = append(got, fmt.Sprintf("%s: %s %d", f.Kind, f.Text, f.PerStep))
+	}
+	want := "operator: rope is slower 89990\noperator: embed is faster -79990\nwaiting: idle grew 70000\nwaiting: between shrank -60000\n" +
+		"new: norm is new 50000\nremoved: router is gone -40000\nuniform: All kernels changed by one factor 16000\n" +
+		"path: The sides launch kernels differently 0\npath: The sides run different shares of compiled code 0"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	for _, text := range []string{"all kernels take +2.0% (", "A launches 100% of its kernels by graph replays, B 0%",
+		"a compiler wrote 30% of A's kernels and 5% of B's"} {
+		if !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return strings.Contains(f.Evidence, text) }) {
+			t.Errorf("no finding says %q", text)
+		}
+	}
+}
+
+// Notes are about what was seen, and nothing else.
+func TestNotesByHand(t *testing.T) {
+	note := func(edit func(c *comparison, r *Report)) string {
+		c := millisecond()
+		c.runs = true
+		r := &Report{Likeness: 1, Floor: 0.0075, FloorFrom: "given"}
+		edit(c, r)
+		c.notes(r)
+		return strings.Join(r.Notes[1:], "\n")
+	}
+	steps := func(n int) *Side {
+		run := Run{Trace: "x", Parts: []Part{MadePart("k", "k", Memory)}}
+		for i := range 8 {
+			d := time.Duration(100)
+			if i < n {
+				d = 300
+			}
+			run.AddPass(Pass{Index: i}, 1, d)
+		}
+		return sideOf(run)
+	}
+	for want, edit := range map[string]func(c *comparison, r *Report){
+		"": func(c *comparison, r *Report) {
+			c.ch[0] = &chosen{side: steps(0), passes: [][]int{{0, 1, 2, 3, 4, 5, 6, 7}}}
+		},
+		"A, x: passes are of two kinds: 3 of 8 take about 300 ns, the others 100 ns": func(c *comparison, r *Report) {
+			c.ch[0] = &chosen{side: steps(3), passes: [][]int{{0, 1, 2, 3, 4, 5, 6, 7}}}
+		},
+		"records are missing: 1 launch is filled in from the other passes where rows are judged": func(c *comparison, r *Report) { c.filled = 1 },
+		"the compared passes are alike in 90% of their work; their kernels differ":               func(c *comparison, r *Report) { r.Likeness = 0.9 },
+		"B is scaled by 0.5 to the tokens of A":                                                  func(c *comparison, r *Report) { c.scale = 0.5 },
+		"host: A has 12 steps, B 13 steps; floor 5.0% (assumed); at least 12 steps a side are needed": func(c *comparison, r *Report) {
+			r.Host = &HostReport{StepsA: 12, StepsB: 13, Floor: 0.05, FloorFrom: "assumed", Rows: []HostRow{{Class: OfHost}}}
+		},
+	} {
+		if got := note(edit); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := note(func(c *comparison, r *Report) { r.Host = &HostReport{Rows: []HostRow{{Class: Memory}}} }); got != "" {
+		t.Errorf("operations of no host: %q", got)
+	}
+}
+
+// An interval has a sign where it excludes 0; what is clearly slower or faster differs by more than the least.
+func TestSignOfAnInterval(t *testing.T) {
+	for i, want := range map[Interval]int{{Low: 1, High: 2}: 1, {Low: 0, High: 1}: 0, {Low: -2, High: -1}: -1,
+		{Low: -1, High: 0}: 0, {Low: -1, High: 1}: 0} {
+		if got := i.sign(); got != want {
+			t.Errorf("%+v: %d", i, got)
+		}
+	}
+	for d, want := range map[time.Duration][2]bool{10: {false, false}, 11: {true, false}, -10: {false, false}, -11: {false, true}} {
+		h := &HostReport{Rows: []HostRow{{Kind: "range", Significant: true, Interval: Interval{Delta: d}}}}
+		if up, down := h.clear(10); [2]bool{up, down} != want {
+			t.Errorf("%d: up %v, down %v", d, up, down)
+		}
+	}
+}
+
+// By hand: of four runs a side that differ by 1%, a shift of 1.67% is 2.228 deviations of 0.75% with ten degrees of
+// freedom, which happens once in twenty.
+func TestShiftOfRuns(t *testing.T) {
+	if p := rulerOf(8, true).shiftTest(2.2281*0.0075, 0.01, 4, 4); math.Abs(p-0.05) > 1e-4 {
+		t.Errorf("p %v", p)
+	}
+	if p := rulerOf(8, true).shiftTest(2.2281*math.Sqrt(1e-4*(1./2+1./6)+6.25e-6), 0.01, 2, 6); math.Abs(p-0.05) > 1e-4 {
+		t.Errorf("of two and six runs p %v", p)
+	}
+}
+
+// Further kinds of passes are compared as kinds of their own, and runs are the unit where both sides have several.
+func TestOthersAndRuns(t *testing.T) {
+	with := func(factor float64) Run {
+		r := runOf(slices.Concat(repeated(6, use1{"attention", 10, 800}), repeated(6, use1{"conv", 40, 300 * factor}))...)
+		for i := range r.Passes[6:] {
+			r.Passes[6+i].Stage = layer.StagePrefill
+		}
+		return r
+	}
+	r := compareSides(t, sideOf(with(1)), sideOf(with(1.5)))
+	if len(r.Others) != 1 || r.Others[0].A.Stage != layer.StagePrefill || r.Others[0].Verdict != Slower ||
+		r.Others[0].Delta != 150*time.Microsecond || r.A.Wall != 800*time.Microsecond {
+		t.Errorf("%s; others %+v", r.Text, r.Others)
+	}
+	for _, c := range []struct {
+		a, b int
+		runs bool
+	}{{1, 1, false}, {3, 1, false}, {1, 3, false}, {2, 2, true}} {
+		r := compareSides(t, sideOf(slices.Repeat([]Run{with(1)}, c.a)...), sideOf(slices.Repeat([]Run{with(1)}, c.b)...))
+		if got := !strings.Contains(strings.Join(r.Notes, " "), "one run a side"); got != c.runs {
+			t.Errorf("%d and %d runs: runs are the unit: %v", c.a, c.b, got)
+		}
+	}
+	c := &chosen{side: sideOf(Run{Host: &Host{}, Passes: make([]Pass, 1)}, Run{Host: &Host{}}), passes: [][]int{{0}, nil}}
+	if got := len(c.hosts()); got != 1 {
+		t.Errorf("%d hosts of one run with a pass", got)
+	}
+	draft := Run{Models: []ModelName{{Draft: true}, {}}, Passes: []Pass{{Model: 0}, {Model: 1}, {Model: 2}, {Model: -1}}}
+	for i, want := range []bool{true, false, false, false} {
+		if got := identityOf(&draft, &draft.Passes[i]).draft; got != want {
+			t.Errorf("pass %d drafts: %v", i, got)
+		}
+	}
+	x, y := plain(1).Runs[0], plain(1).Runs[0]
+	y.Clock = &Clock{Median: 1980}
+	if joined := NewRun([]Run{x, y}); joined.Clock != y.Clock {
+		t.Errorf("the clock of two files is %v", joined.Clock)
+	}
+	x.Clock = &Clock{Median: 1000}
+	if joined := NewRun([]Run{x, y}); joined.Clock != x.Clock {
+		t.Errorf("the clock of the first of two files is %v", joined.Clock)
+	}
+}
+
+// The text has the kernels of each side, and what the host does.
+func TestColumns(t *testing.T) {
+	r := &Report{A: Summary{Wall: 1000}, Least: 10, Rows: []Row{{Operator: "rope", Judged: true, Interval: Interval{A: 1000, B: 1000},
+		KernelA: 1000, KernelB: 1000, Kernels: []KernelDelta{{Name: "x", LaunchesA: 1, A: 1000}, {Name: "y", LaunchesB: 1, B: 1000}}}},
+		Host: &HostReport{Rows: []HostRow{{Kind: "range", Name: "schedule", Judged: true, CountA: 1, CountB: 2}}}}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"0 → 0  x         y", "schedule   range", "1.0 → 2.0"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q:\n%s", want, b.String())
 		}
 	}
 }

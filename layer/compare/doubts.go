@@ -134,11 +134,11 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token",
 			c.ch[0].id.passes(c.ch[0].count()), c.ch[1].id.passes(c.ch[1].count()))
 	}
-	if a, b := c.ch[0].layers(), c.ch[1].layers(); a > 0 && b > 0 && a != b {
+	if a, b := c.ch[0].layers(), c.ch[1].layers(); otherLayers(a, b) {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
 	}
 	a, b := clockOf(c.ch[0].side), clockOf(c.ch[1].side)
-	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > clockShift*max(a, b) {
+	if c.sameGPU && min(a, b) > 0 && math.Abs(b-a) > clockShift*max(a, b) {
 		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f%%)", a, b, 100*(b-a)/a)
 	}
 }

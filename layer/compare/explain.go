@@ -46,7 +46,7 @@ func (c *comparison) because(r *Row, row int) string {
 	}
 	a, b := c.ch[0].id, c.ch[1].id
 	switch {
-	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
+	case a.hasTokens() && b.hasTokens() && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0 && (!c.sameGPU || !r.ownFloors()):
 		say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), ofPeak(r.WorkA.Floor, r.KernelA),
@@ -226,11 +226,11 @@ func partOf(row string, c Class) string {
 	return map[Class]string{Memory: "kernels", Latency: "small operators", Transfer: "exposed communication"}[c]
 }
 
-// floors are what the large operators take at least on both sides, if a floor is known of most of their time.
-func (c *comparison) floors() (a, b time.Duration) {
+// floors are what the large operators take at least on both sides, known if a floor is of most of their time.
+func (c *comparison) floors() (a, b time.Duration, known bool) {
 	var sum [2]time.Duration
 	for side := range sum {
-		var known, all float64
+		var have, all float64
 		for i := range c.rows.names {
 			if c.rows.class[i] != Memory { // small operators are as short as they get
 				continue
@@ -238,20 +238,20 @@ func (c *comparison) floors() (a, b time.Duration) {
 			floor, own := c.parts[side][i].work.Floor, stat.Mean(c.parts[side][i].exclusive)
 			sum[side] += min(floor, time.Duration(own))
 			if all += own; floor > 0 {
-				known += own
+				have += own
 			}
 		}
-		if 2*known <= all {
-			return 0, 0
+		if 2*have <= all {
+			return
 		}
 	}
-	return sum[0], sum[1]
+	return sum[0], sum[1], true
 }
 
 // waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both
 // sides, they are a part of their own.
 func (c *comparison) waterfall(r *Report) {
-	floorA, floorB := c.floors()
+	floorA, floorB, known := c.floors()
 	at := map[string]int{}
 	for i := range r.Rows {
 		at[r.Rows[i].Operator] = i
@@ -272,7 +272,7 @@ func (c *comparison) waterfall(r *Report) {
 			continue
 		}
 		j := c.judge(s, 0, c.noise.of(part.class))
-		if part.class == Memory && floorA > 0 && floorB > 0 {
+		if part.class == Memory && known {
 			d := floorB - floorA
 			r.Waterfall = append(r.Waterfall, Row{Operator: "floor of kernels", Class: Memory, Judged: true,
 				Kernels: []KernelDelta{}, Interval: Interval{floorA, floorB, d, d, d}, KernelA: floorA, KernelB: floorB})

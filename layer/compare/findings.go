@@ -18,10 +18,10 @@ func (c *comparison) findings(r *Report) {
 		r.Findings = append(r.Findings, r.newFinding(kind, operator, text, evidence, delta))
 	}
 	if c.kinds.uniform {
-		factor := math.Exp(c.kinds.shift) - 1
+		factor := math.Expm1(c.kinds.shift)
 		add(finding.UniformChange, "", "All kernels changed by one factor",
-			fmt.Sprintf("all kernels take %+.1f%% (a clock, a power cap or a driver; one run a side cannot separate them)", 100*factor),
-			time.Duration((c.sums[0]+c.sums[1])/2*factor))
+			fmt.Sprintf("all kernels take %s (a clock, a power cap or a driver; one run a side cannot separate them)", signed(factor)),
+			time.Duration(factor*c.sums[0]))
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -33,10 +33,7 @@ func (c *comparison) findings(r *Report) {
 			}
 			continue
 		}
-		kind, text := finding.OperatorChanged, row.Operator+" is slower"
-		if row.kernelDelta() < 0 {
-			text = row.Operator + " is faster"
-		}
+		kind, text := finding.OperatorChanged, row.Operator+" is "+string(outcomes[sign(row.kernelDelta())])
 		switch {
 		case row.Status == New:
 			kind, text = finding.OperatorNew, row.Operator+" is new"
@@ -97,7 +94,7 @@ func sentence(name string, status Change, a, b time.Duration, unit string) strin
 
 // paths are the shares of a side's kernels that graph replays launch, and that a compiler wrote.
 func (c *chosen) paths() (graph, compiled float64) {
-	n := float64(max(c.count(), 1))
+	n := float64(c.count())
 	for _, p := range c.all() {
 		graph, compiled = graph+p.Graph/n, compiled+p.Compiled/n
 	}
@@ -109,11 +106,11 @@ func (c *comparison) path(r *Report, add func(kind finding.Kind, operator, text,
 	delta time.Duration)) {
 	if a, b := r.A.Graph, r.B.Graph; math.Abs(a-b) > otherPath {
 		add(finding.PathChanged, "", "The sides launch kernels differently",
-			fmt.Sprintf("A launches %.0f%% of its kernels by graph replays, B %.0f%%", 100*a, 100*b), 0)
+			fmt.Sprintf("A launches %s of its kernels by graph replays, B %s", percent(a), percent(b)), 0)
 	}
 	if a, b := r.A.Compiled, r.B.Compiled; math.Abs(a-b) > otherCompiled {
 		add(finding.PathChanged, "", "The sides run different shares of compiled code",
-			fmt.Sprintf("a compiler wrote %.0f%% of A's kernels and %.0f%% of B's", 100*a, 100*b), 0)
+			fmt.Sprintf("a compiler wrote %s of A's kernels and %s of B's", percent(a), percent(b)), 0)
 	}
 }
 
@@ -127,19 +124,22 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		return
 	}
 	own := *o
-	if own.Floor == 0 {
-		own.Floor = c.noise.common
-	}
+	own.Floor = cmp.Or(own.Floor, c.noise.common)
 	r.Host = CompareHost(a, b, own)
 	kinds := map[Change]finding.Kind{Unchanged: finding.HostChanged, New: finding.HostNew, Removed: finding.HostRemoved,
 		Renamed: finding.HostRenamed}
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
-		if row.Significant || row.Status == Renamed && row.B >= r.Host.Least {
+		if r.Host.worth(row) {
 			r.Findings = append(r.Findings, r.newFinding(kinds[row.Status], row.Name, kinds[row.Status].Info().Title,
 				row.sentence(), row.Delta))
 		}
 	}
+}
+
+// worth reports whether an operation is a finding: by its change, or as one of some size that has another name.
+func (r *HostReport) worth(row *HostRow) bool {
+	return row.Significant || row.Status == Renamed && row.B >= r.Least
 }
 
 // ofHost reports whether a finding is about what the host does.
@@ -175,7 +175,7 @@ func (c *comparison) worst(r *Report) finding.Finding {
 			(worst == nil || row.Delta > worst.PerStep) {
 			text := row.Text
 			if r.Delta >= row.Delta { // else the step would have become faster, or more than all of it is waiting
-				text += fmt.Sprintf(", %.0f%% of the difference", 100*float64(row.Delta)/float64(r.Delta))
+				text += fmt.Sprintf(", %s of the difference", percent(shareOf(row.Delta, r.Delta)))
 			}
 			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew",
 				fmt.Sprintf("%s (not judged: that needs %d passes a side)", text, waitPasses), row.Delta)
@@ -198,11 +198,17 @@ func (c *comparison) worst(r *Report) finding.Finding {
 // wallSign is the sign of the step's change where it is beyond noise, else 0.
 func (c *comparison) wallSign(r *Report) int {
 	if !c.wall.judged || c.wall.p >= alpha || abs(r.Delta) < c.least() ||
-		cmp.Compare(c.wall.typical, 0) != cmp.Compare(c.wall.delta, 0) {
+		sign(c.wall.typical) != sign(c.wall.delta) {
 		return 0
 	}
-	return cmp.Compare(c.wall.delta, 0)
+	return sign(c.wall.delta)
 }
+
+// sign is −1, 0 or 1.
+func sign[T float64 | time.Duration](x T) int { return cmp.Compare(x, 0) }
+
+// outcomes are what a change of a sign makes of a time.
+var outcomes = map[int]Outcome{1: Slower, -1: Faster}
 
 // workSign is the sign of the change of what was found together, or else of all GPU work, where that is beyond noise,
 // else 0.
@@ -220,29 +226,24 @@ func (c *comparison) workSign(r *Report) int {
 	}
 	switch {
 	case abs(net) >= c.least():
-		return cmp.Compare(net, 0)
+		return sign(net)
 	case !c.kinds.steady || abs(r.Work.Delta) < c.least() || c.filled > 0: // lost records are in no sum of work
 		return 0
-	case r.Work.Low > 0:
-		return 1
-	case r.Work.High < 0:
-		return -1
 	}
-	return 0
+	return r.Work.sign()
 }
 
 // conclude says what the comparison comes to: of the step's time first, of GPU work where that does not contradict it.
 func (c *comparison) conclude(r *Report) {
 	limit := time.Duration(equivalent * c.pass)
 	wall, work := c.wallSign(r), c.workSign(r)
-	of := map[int]Outcome{1: Slower, -1: Faster}
 	switch {
 	case r.doubtful() != nil:
 		r.Verdict = Inconclusive
 	case wall != 0:
-		r.Verdict = of[wall]
-	case work != 0 && work == cmp.Compare(r.Delta, 0) && abs(r.Delta) >= c.least():
-		r.Verdict = of[work]
+		r.Verdict = outcomes[wall]
+	case work != 0 && work == sign(r.Delta) && abs(r.Delta) >= c.least():
+		r.Verdict = outcomes[work]
 	case work != 0:
 		r.Verdict = Mixed
 	case r.Work.Low > -limit && r.Work.High < limit && abs(r.Delta) < limit:
@@ -257,9 +258,9 @@ func (c *comparison) conclude(r *Report) {
 	case Slower, Faster:
 		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, times)
 	case Same:
-		r.Text = fmt.Sprintf("same within %.0f%%: %s", 100*equivalent, times)
+		r.Text = fmt.Sprintf("same within %s: %s", percent(equivalent), times)
 	case Mixed:
-		r.Text = fmt.Sprintf("mixed: %s: %s", mixedWords(work, cmp.Compare(r.Work.Delta, 0)), times)
+		r.Text = fmt.Sprintf("mixed: %s: %s", mixedWords(work, sign(r.Work.Delta)), times)
 	default:
 		r.Text = fmt.Sprintf("inconclusive: %s; %s", times, c.why(r, limit))
 	}
@@ -281,8 +282,13 @@ func percentOf(d, of time.Duration) string {
 	if of <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%+.1f%%", 100*float64(d)/float64(of))
+	return signed(float64(d) / float64(of))
 }
+
+// signed is a relative difference in per cent, percent a share.
+func signed(x float64) string { return fmt.Sprintf("%+.1f%%", 100*x) }
+
+func percent(x float64) string { return table.Pct(100*x, 0) }
 
 // why says what keeps a comparison from a conclusion.
 func (c *comparison) why(r *Report, limit time.Duration) string {
@@ -339,7 +345,7 @@ func (c *comparison) notes(r *Report) {
 			table.Counted(c.filled, "launch is", "launches are"))
 	}
 	if r.Likeness < 1 {
-		note("the compared passes are alike in %.0f%% of their work; their kernels differ", 100*r.Likeness)
+		note("the compared passes are alike in %s of their work; their kernels differ", percent(r.Likeness))
 	}
 	for _, o := range r.Others {
 		note("also compared: %s with %d of B: %s", o.A.Work(), o.B.Passes, o.Text)

@@ -127,36 +127,39 @@ func (r *Report) target(g Gate) (i Interval, base time.Duration, why string) {
 		half := (r.Wall.High - r.Wall.Low) / 2
 		i.Low, i.High = i.Delta-half, i.Delta+half
 		if !r.WallJudged {
-			return i, 0, "too few passes to judge waiting and idle time"
+			why = "too few passes to judge waiting and idle time"
 		}
-		return i, r.A.Wall, ""
+		return i, r.A.Wall, why
 	case gateHost:
 		return r.hostTarget(g.Limit)
 	}
 	name := strings.TrimPrefix(g.What, gateOperator)
 	for _, row := range r.Rows {
-		if row.Operator == name && !row.Judged {
-			return Interval{}, 0, fmt.Sprintf("%s is not judged", name)
+		if row.Operator != name {
+			continue
 		}
-		if row.Operator == name {
-			i := row.Interval
-			i.A, i.B, i.Delta = row.KernelA, row.KernelB, row.kernelDelta()
-			return i, max(row.KernelA, 1), ""
+		if !row.Judged {
+			why = name + " is not judged"
 		}
+		i := row.Interval
+		i.A, i.B, i.Delta = row.KernelA, row.KernelB, row.kernelDelta()
+		return i, max(row.KernelA, 1), why
 	}
-	return Interval{}, 0, fmt.Sprintf("neither side has %s", name)
+	why = "neither side has " + name
+	return
 }
 
 // hostTarget is the largest clear change for the worse of an operation of the host, else the largest that may be one.
-func (r *Report) hostTarget(limit float64) (Interval, time.Duration, string) {
-	if r.Host == nil || r.Host.Wall.A <= 0 {
-		return Interval{}, 0, "operations of the host were not measured on both sides"
+func (r *Report) hostTarget(limit float64) (worst Interval, base time.Duration, why string) {
+	if r.Host == nil {
+		why = "operations of the host were not measured on both sides"
+		return
 	}
 	if min(r.Host.StepsA, r.Host.StepsB) < r.Host.StepsNeeded {
-		return Interval{}, 0, fmt.Sprintf("operations of the host need %d steps a side, there are %d and %d",
+		why = fmt.Sprintf("operations of the host need %d steps a side, there are %d and %d",
 			r.Host.StepsNeeded, r.Host.StepsA, r.Host.StepsB)
+		return
 	}
-	var worst Interval
 	clear := false
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]

@@ -66,6 +66,9 @@ func (x identity) sameKind(y identity) bool {
 	return x.draft == y.draft && stagesAgree(x.stage, y.stage)
 }
 
+// hasTokens reports whether times per token can be made.
+func (x identity) hasTokens() bool { return x.tokens > 0 }
+
 // known counts what is known: the more, the better a group is named by it.
 func (x identity) known() int {
 	n := 0
@@ -166,6 +169,9 @@ type group struct {
 	size   int              // how often it was parted by size
 	time   [2]time.Duration // GPU time of its passes on each side
 }
+
+// on reports whether a side has work in the group.
+func (g *group) on(side int) bool { return g.time[side] > 0 }
 
 // add puts a pass into the group.
 func (g *group) add(at place, d time.Duration) {
@@ -276,7 +282,7 @@ func mostScale(sides [2]*Side, x, y *group) bool {
 			logs, weights = append(logs, math.Log(db/da)), append(weights, min(da/sumA, shareCap))
 		}
 	}
-	return len(logs) > 0 && sumA > 0 && sumB > 0 && 2*weightedMedian(logs, weights) >= math.Log(sumB/sumA)
+	return len(logs) > 0 && 2*weightedMedian(logs, weights) >= math.Log(sumB/sumA)
 }
 
 // perBase is the mean time of a pass by base name.

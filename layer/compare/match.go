@@ -107,7 +107,7 @@ func (c *chosen) withoutTails() {
 			pass.Parts = slices.Clone(pass.Parts)
 			for i := range pass.Parts {
 				t := &pass.Parts[i]
-				t.Exclusive, t.Tail, pass.Wall = t.Exclusive-t.Tail, 0, pass.Wall-t.Tail
+				t.Exclusive, pass.Wall = t.Exclusive-t.Tail, pass.Wall-t.Tail
 			}
 		}
 	}
@@ -122,7 +122,7 @@ type pair struct {
 
 // weight is how much of both sides' GPU time a pair has.
 func (p *pair) weight(all [2]time.Duration) float64 {
-	return float64(p.a.time[0])/float64(max(all[0], 1)) + float64(p.b.time[1])/float64(max(all[1], 1))
+	return shareOf(p.a.time[0], all[0]) + shareOf(p.b.time[1], all[1])
 }
 
 // A matching says which passes are compared with which.
@@ -143,8 +143,14 @@ func (m *matching) share(side int) float64 {
 	for _, p := range m.pairs {
 		sum += [2]*group{p.a, p.b}[side].time[side]
 	}
-	return float64(sum) / float64(max(m.all[side], 1))
+	return shareOf(sum, m.all[side])
 }
+
+// matched reports whether enough of both sides has a partner.
+func (m *matching) matched() bool { return min(m.share(0), m.share(1)) >= leastMatched }
+
+// shareOf is a part as a share of the whole, 0 of nothing.
+func shareOf(part, whole time.Duration) float64 { return float64(part) / float64(max(whole, 1)) }
 
 // match finds the passes of both sides that do the same work: by identity and kernels, else by model and stage.
 // Neither the order of the sides nor that of files decides.
@@ -157,14 +163,16 @@ func match(sides [2]*Side, o *Options) *matching {
 	for _, g := range groups {
 		m.all[0], m.all[1] = m.all[0]+g.time[0], m.all[1]+g.time[1]
 		switch {
-		case g.time[0] > 0 && g.time[1] > 0 && onlyPart(sides, g, g):
-			a, b := g.apart()
-			m.alone[0], m.alone[1] = append(m.alone[0], a), append(m.alone[1], b)
-		case g.time[0] > 0 && g.time[1] > 0:
+		case g.on(0) && g.on(1):
+			if onlyPart(sides, g, g) {
+				a, b := g.apart()
+				m.alone[0], m.alone[1] = append(m.alone[0], a), append(m.alone[1], b)
+				continue
+			}
 			m.pairs = append(m.pairs, pair{a: g, b: g, likeness: 1})
-		case g.time[0] > 0:
+		case g.on(0):
 			m.alone[0] = append(m.alone[0], g)
-		case g.time[1] > 0:
+		case g.on(1):
 			m.alone[1] = append(m.alone[1], g)
 		}
 	}
@@ -175,8 +183,8 @@ func match(sides [2]*Side, o *Options) *matching {
 	}
 	matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) },
 		false)
-	if min(m.share(0), m.share(1)) < leastMatched { // other sizes of the same work, which is a doubt
-		sized := func(x, y identity) bool { return !o.PerToken || x.tokens > 0 && y.tokens > 0 }
+	if !m.matched() { // other sizes of the same work, which is a doubt
+		sized := func(x, y identity) bool { return !o.PerToken || x.hasTokens() && y.hasTokens() }
 		matchAlike(m, sides, sized, true)
 	}
 	slices.SortStableFunc(m.pairs, func(x, y pair) int {
@@ -238,7 +246,7 @@ func alike(sides [2]*Side, ga, gb *group) float64 {
 	labels := c.chooseLabels()
 	a := c.ch[0].account(func(n *Part) string { return c.label(labels, 0, n) })
 	b := c.ch[1].account(func(n *Part) string { return c.label(labels, 1, n) })
-	if c.categories || a.layers > 0 && b.layers > 0 && a.layers != b.layers {
+	if c.categories || otherLayers(a.layers, b.layers) {
 		return 0
 	}
 	if likeness := commonLabels(a.label, b.label); likeness >= leastAlike {
@@ -246,6 +254,9 @@ func alike(sides [2]*Side, ga, gb *group) float64 {
 	}
 	return 0
 }
+
+// otherLayers reports whether two numbers of layers are known and differ.
+func otherLayers(a, b int) bool { return a != b && min(a, b) > 0 }
 
 // onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of
 // the other side's, as a pass does that the window cuts: where layers are known, fewer of most kernels or without
@@ -356,7 +367,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 			}
 			c := g.of(sides, side)
 			m.left = append(m.left, fmt.Sprintf("%c: %s, %.1f%% of its GPU time", "AB"[side], c.id.passes(c.count()),
-				100*float64(g.time[side])/float64(max(m.all[side], 1))))
+				100*shareOf(g.time[side], m.all[side])))
 		}
 		n := 0
 		for _, at := range cut {
@@ -368,35 +379,29 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 			m.left = append(m.left, fmt.Sprintf("%c: %s cut by the window", "AB"[side], table.Counted(n, "pass", "passes")))
 		}
 	}
-	a, b := m.share(0), m.share(1)
-	if min(a, b) >= leastMatched {
+	if m.matched() {
 		return
 	}
+	a, b := percent(m.share(0)), percent(m.share(1))
 	var own [2]string
 	var largest [2]*group
 	categories := sides[0].categories() || sides[1].categories()
 	for side := range sides {
-		for _, g := range m.alone[side] {
-			if largest[side] == nil || g.time[side] > largest[side].time[side] {
-				largest[side] = g
-			}
-		}
-		if len(m.alone[side]) == 0 && len(m.pairs) == 0 {
+		if len(m.alone[side])+len(m.pairs) == 0 {
 			m.why = fmt.Sprintf("%c has no complete forward pass", "AB"[side])
 			return
 		}
-		if largest[side] != nil {
+		if len(m.alone[side]) > 0 {
+			largest[side] = m.alone[side][0]
 			own[side] = largest[side].of(sides, side).account(
 				func(n *Part) string { return n.label(categories) }).title(largest[side].id)
 		}
 	}
 	switch {
 	case len(m.alone[0])+len(m.alone[1]) == 0:
-		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in forward passes that were found",
-			100*a, 100*b)
+		m.why = fmt.Sprintf("only %s of A's GPU time and %s of B's are in forward passes that were found", a, b)
 	case len(m.pairs) > 0:
-		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in passes that both sides run", 100*a,
-			100*b)
+		m.why = fmt.Sprintf("only %s of A's GPU time and %s of B's are in passes that both sides run", a, b)
 	case m.part:
 		m.why = "one side has a single pass, which runs a part of the other's kernels: the window may cut it"
 	case own[0] != own[1]:
@@ -404,8 +409,8 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 	case !stagesAgree(largest[0].id.stage, largest[1].id.stage):
 		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
 	default:
-		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0],
-			largest[0].id.passes(len(largest[0].passes)), largest[1].id.passes(len(largest[1].passes)), 100*largest[0].sig.likeness(largest[1].sig))
+		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %s of their kernels in common", own[0],
+			largest[0].id.passes(len(largest[0].passes)), largest[1].id.passes(len(largest[1].passes)), percent(largest[0].sig.likeness(largest[1].sig)))
 	}
 }
 

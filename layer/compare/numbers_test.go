@@ -128,7 +128,7 @@ func numbersOfShifts() map[string]number {
 		}
 	}
 	return map[string]number{
-		"MinShift": {0.0099, 0.0101, uniform(1e-5)},
+		"MinShift": {0.0099, 0.01, uniform(1e-5)},
 		"ShiftSE": {0.00757, 0.00772, func(x float64) bool {
 			return rulerOf(8, false).shiftTest(x, 1e-5, 5, 5) < alpha
 		}},

@@ -121,6 +121,17 @@ type Interval struct {
 	High  time.Duration `json:"high_ns"`  // upper end of the 95% interval of the difference
 }
 
+// sign is that of all that the interval holds, 0 where that may be either.
+func (i *Interval) sign() int {
+	switch {
+	case i.Low > 0:
+		return 1
+	case i.High < 0:
+		return -1
+	}
+	return 0
+}
+
 // Row is one part of the pass on both sides, as means over passes.
 type Row struct {
 	Operator string `json:"operator"` // part of the model that the kernels compute

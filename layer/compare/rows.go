@@ -157,10 +157,11 @@ func (c *comparison) relabel() [2]map[string]string {
 	equal := func(x, y *use) bool { return math.Abs(x.count-y.count) <= renameCount*max(x.count, y.count) }
 	join := func(x, y *use) {
 		la, lb := only(x.labels), only(y.labels)
+		known := func(label string) bool { return label != "" && !c.anonymous(label) }
 		switch {
-		case la != "" && lb != "" && c.anonymous(la) && !c.anonymous(lb), la == "" && lb != "" && !c.anonymous(lb):
+		case known(lb) && !known(la):
 			out[first][x.name] = lb
-		case la != "" && lb != "", la != "" && !c.anonymous(la):
+		case la != "" && lb != "", known(la):
 			out[second][y.name] = la
 		}
 	}
@@ -362,7 +363,7 @@ func (c *comparison) fillIn() {
 
 // fill is by what a row's time is multiplied where a few of its launches are missing.
 func fill(launches, usual int) float64 {
-	if launches > 0 && launches < usual && float64(usual-launches) <= lostRecords*float64(usual) {
+	if launches < usual && float64(usual-launches) <= lostRecords*float64(usual) {
 		return float64(usual) / float64(launches)
 	}
 	return 1

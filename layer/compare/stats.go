@@ -90,7 +90,7 @@ func (r result) around(d time.Duration) (low, high time.Duration) {
 
 // seen is the smallest change that would have been found in 95 of 100 pairs among so many rows.
 func (r result) seen(rows int) float64 {
-	return (quantile(r.df, 1-alpha/2/float64(max(rows, 1))) + quantile(r.df, 0.95)) * r.se
+	return (quantile(r.df, 1-alpha/2/float64(rows)) + quantile(r.df, 0.95)) * r.se
 }
 
 func quantile(df, q float64) float64 {

@@ -174,8 +174,8 @@ func (s *Summary) line(side string) string {
 	out := side + ": " + name(s)
 	if s.Passes > 0 {
 		out += ", " + s.Work()
-		out += fmt.Sprintf(", %s each, %.0f%% of its kernels in graph replays, %.0f%% compiled", table.Duration(s.Wall),
-			100*s.Graph, 100*s.Compiled)
+		out += fmt.Sprintf(", %s each, %s of its kernels in graph replays, %s compiled", table.Duration(s.Wall),
+			percent(s.Graph), percent(s.Compiled))
 	}
 	for _, x := range []string{s.GPU, s.Commit, s.Date} {
 		if x != "" {
