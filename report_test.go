@@ -501,7 +501,7 @@ func TestReportLeadsWithTheWaterfall(t *testing.T) {
 		strata.ReportOptions{}).WriteText(&report, strata.ReportText{Width: 200}); err != nil {
 		t.Fatal(err)
 	}
-	if err := light.WriteWaterfall(&alone, false); err != nil {
+	if err := light.WriteWaterfall(&alone); err != nil {
 		t.Fatal(err)
 	}
 	lead, _, _ := strings.Cut(report.String(), "What matters")

@@ -98,7 +98,7 @@ func (p *printer) waterfall(r *Report) {
 	for i := range r.light.Passes {
 		if l := &r.light.Passes[i]; l.Index == r.light.Steady && l.Wall > 0 {
 			p.heading(2, fmt.Sprintf("Where the time of pass %d (%s) goes", l.Index, stageName(l.Stage)))
-			_ = r.light.WriteWaterfall(p, p.o.Markdown) // a Builder does not fail
+			_ = r.light.WriteWaterfall(p) // a Builder does not fail
 		}
 	}
 }

@@ -194,11 +194,12 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text, markdown bytes.Buffer
+	var text bytes.Buffer
+	var markdown pageOfMarkdown
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.WriteMarkdown(&markdown); err != nil {
+	if err := r.WriteText(&markdown); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Speed of light of LlamaForCausalLM on h100-sxm-80", "floor: GEMMs (weights)",
@@ -210,7 +211,15 @@ func TestText(t *testing.T) {
 			t.Errorf("the Markdown lacks %q", want)
 		}
 	}
+	if got := markdown.String(); !strings.HasPrefix(got, "# Speed of light of ") || !strings.Contains(got, "\n## Operators\n\n| ") {
+		t.Errorf("the Markdown has no headings:\n%s", got)
+	}
 }
+
+// pageOfMarkdown asks for Markdown.
+type pageOfMarkdown struct{ bytes.Buffer }
+
+func (pageOfMarkdown) Markdown() bool { return true }
 
 // The same trace gives the same bytes.
 func TestSameBytes(t *testing.T) {

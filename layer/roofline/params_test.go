@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -201,8 +202,9 @@ func TestWins(t *testing.T) {
 	for why, want := range map[string]string{"": "(2 launches)\n", "2 launches": "(2 launches)\n",
 		"2 launches; 3 µs each": "(2 launches): 3 µs each\n", "q 40%": "(2 launches): q 40%\n"} {
 		var b strings.Builder
-		p := printer{w: &b}
+		p := printer{table.NewWriter(&b)}
 		p.wins([]Item{{What: "small", Place: "2 launches", Time: 1, Why: why}})
+		p.Flush()
 		if !strings.HasSuffix(b.String(), want) {
 			t.Errorf("%q: %q", why, b.String())
 		}

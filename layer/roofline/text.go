@@ -13,21 +13,16 @@ import (
 
 // WriteText prints the report for people: the pass that represents all as a waterfall, its operators, possible
 // gains, and a line for each pass.
-func (r *Report) WriteText(w io.Writer) error { return r.write(w, (*table.Table).WriteText) }
-
-// WriteMarkdown prints the same as Markdown.
-func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, (*table.Table).WriteMarkdown) }
-
-func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) error {
-	p := &printer{w: table.NewCleaner(w), form: form}
+func (r *Report) WriteText(w io.Writer) error {
+	p := printer{table.NewWriter(w)}
 	gpu := "unknown GPU"
 	if r.GPU != nil {
 		gpu = r.GPU.ID
 	}
 	if r.Model == "" {
-		p.line("Speed of light on %s (%s), from recorded op inputs; no model config found (pass --config)", gpu, r.GPUWhy)
+		p.Heading(1, "Speed of light on %s (%s), from recorded op inputs; no model config found (use `--config`)", gpu, r.GPUWhy)
 	} else {
-		p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
+		p.Heading(1, "Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
 	}
 	if s := r.steady(); s != nil {
 		p.pass(s)
@@ -38,22 +33,18 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	p.economy(r.Economy)
 	p.collectives(r)
 	for _, n := range r.Notes {
-		p.line("")
-		p.line("Note: %s", n)
+		p.Say("Note: %s", n)
 	}
-	return p.err
+	return p.Flush()
 }
 
 // WriteWaterfall prints where the time of the pass that represents all goes, nothing where there is none.
-func (r *Report) WriteWaterfall(w io.Writer, markdown bool) error {
-	p := &printer{w: w, form: (*table.Table).WriteText}
-	if markdown {
-		p.form = (*table.Table).WriteMarkdown
-	}
+func (r *Report) WriteWaterfall(w io.Writer) error {
+	p := printer{table.NewWriter(w)}
 	if s := r.steady(); s != nil {
 		p.fall(s)
 	}
-	return p.err
+	return p.Flush()
 }
 
 // steady is the pass that represents all, nil where there is none.
@@ -66,24 +57,8 @@ func (r *Report) steady() *Pass {
 	return nil
 }
 
-// A printer writes until the first error.
-type printer struct {
-	w    io.Writer
-	form func(*table.Table, io.Writer) error
-	err  error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-func (p *printer) table(t *table.Table) {
-	if p.err == nil {
-		p.err = p.form(t, p.w)
-	}
-}
+// A printer writes a report.
+type printer struct{ *table.Writer }
 
 func ms(d time.Duration) string { return table.Fixed(float64(d)/1e6, 3) }
 
@@ -108,12 +83,11 @@ func known(n int64) string {
 }
 
 // pass prints a waterfall.
-func (p *printer) pass(s *Pass) {
-	p.line("")
-	p.line("Pass %d: %s, tokens: %s (%s), requests: %s", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom),
+func (p printer) pass(s *Pass) {
+	p.Heading(2, "Pass %d: %s, tokens: %s (%s), requests: %s", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom),
 		known(s.Batch))
 	if s.Rows > s.Tokens {
-		p.line("Padding: kernels ran %d rows for %d tokens", s.Rows, s.Tokens)
+		p.Say("Padding: kernels ran %d rows for %d tokens", s.Rows, s.Tokens)
 	}
 	if s.Floor > 0 {
 		what := table.Duration(s.Floor)
@@ -131,9 +105,8 @@ func (p *printer) pass(s *Pass) {
 		if s.Wall > 0 && s.Covered < mostlyCovered {
 			what += fmt.Sprintf("; operators with %s of its GPU time have one", percent(s.Covered, 1, 1))
 		}
-		p.line("Floor: %s", what)
+		p.Say("Floor: %s", what)
 	}
-	p.line("")
 	p.fall(s)
 }
 
@@ -142,7 +115,7 @@ func (p *printer) pass(s *Pass) {
 const mostlyCovered = 0.9
 
 // fall prints the table of a waterfall.
-func (p *printer) fall(s *Pass) {
+func (p printer) fall(s *Pass) {
 	whole, sum := s.Wall, "= start to next start"
 	if whole == 0 { // a plan
 		whole, sum = s.Floor, "= floor"
@@ -156,7 +129,7 @@ func (p *printer) fall(s *Pass) {
 	}
 	t.Rule()
 	t.Row(sum, ms(whole), "100.0")
-	p.table(t)
+	p.Table(t)
 }
 
 // basisText says what a floor rests on.
@@ -194,11 +167,11 @@ func orNone(s string) string {
 }
 
 // operators prints a row for each; what was measured has no columns in a plan.
-func (p *printer) operators(rows []Row, measured bool) {
+func (p printer) operators(rows []Row, measured bool) {
 	if len(rows) == 0 {
 		return
 	}
-	p.line("")
+	p.Heading(2, "Operators")
 	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("Calls"), table.Number("M"),
 		table.Number("N"), table.Number("K"),
 		table.Number("GFLOP"), table.Number("MB")}
@@ -234,7 +207,7 @@ func (p *printer) operators(rows []Row, measured bool) {
 		}
 		t.Row(append(cells, r.Note)...)
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 // span is work that was counted, with the most that it may be where that is more; "-" where nothing was counted.
@@ -261,7 +234,7 @@ func ratio(a, b float64) float64 {
 const mostWins = 5
 
 // wins prints what is above its floor, and apart from it what has none.
-func (p *printer) wins(items []Item) {
+func (p printer) wins(items []Item) {
 	var above, bare []Item
 	for _, it := range items {
 		if it.NoFloor {
@@ -274,7 +247,7 @@ func (p *printer) wins(items []Item) {
 	p.items("Without a floor", bare)
 }
 
-func (p *printer) items(title string, items []Item) {
+func (p printer) items(title string, items []Item) {
 	var all, rest time.Duration
 	for i, it := range items {
 		if all += it.Time; i >= mostWins {
@@ -283,8 +256,7 @@ func (p *printer) items(title string, items []Item) {
 	}
 	for i, it := range items[:min(mostWins, len(items))] {
 		if i == 0 {
-			p.line("")
-			p.line("%s, %s in all:", title, table.Duration(all))
+			p.Heading(2, "%s, %s in all", title, table.Duration(all))
 		}
 		where := ""
 		if it.Place != "" {
@@ -300,20 +272,20 @@ func (p *printer) items(title string, items []Item) {
 		if why != "" {
 			why = ": " + why
 		}
-		p.line("  %d. %s: %s, %s of the pass%s%s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1),
+		p.Numbered(i+1, "%s: %s, %s of the pass%s%s", it.What, table.Duration(it.Time), percent(it.Share, 1, 1),
 			where, why)
 	}
 	if rest > 0 {
-		p.line("  others: %s", table.Duration(rest))
+		p.Item("others: %s", table.Duration(rest))
 	}
 }
 
 // passes prints a line for each, where there are several.
-func (p *printer) passes(all []Pass) {
+func (p printer) passes(all []Pass) {
 	if len(all) < 2 {
 		return
 	}
-	p.line("")
+	p.Heading(2, "Passes")
 	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"),
 		table.Number("ms"), table.Number("Floor ms"), table.Number("Floor % of step"), table.Number("µs/token"),
 		table.Number("µs/request"), table.Number("Idle after, ms"))
@@ -326,15 +298,15 @@ func (p *printer) passes(all []Pass) {
 		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), some(s.Floor, ms),
 			share, some(s.PerToken, us), some(s.PerRequest, us), ms(s.after()))
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 // economy prints what a token and a request cost, over all passes.
-func (p *printer) economy(all []Bucket) {
+func (p printer) economy(all []Bucket) {
 	if len(all) == 0 {
 		return
 	}
-	p.line("")
+	p.Heading(2, "Cost per token and request")
 	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
 		table.Number("ms"), table.Number("µs/token"),
 		table.Number("µs/request"), table.Number("Floor % of step"), table.Number("Rows run"), table.Number("Padding"),
@@ -355,18 +327,18 @@ func (p *printer) economy(all []Bucket) {
 			some(b.PerToken, us), some(b.PerRequest, us),
 			share, rows, padding, tax)
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
 
 // collectives prints what exchanges between GPUs take, and which rank the others wait for.
-func (p *printer) collectives(r *Report) {
+func (p printer) collectives(r *Report) {
 	if len(r.Collectives) == 0 {
 		return
 	}
-	p.line("")
-	t := table.New(table.Text("Collectives of all passes"), table.Number("Kernels"), table.Number("ms"),
+	p.Heading(2, "Collectives of all passes")
+	t := table.New(table.Text("Operator"), table.Number("Kernels"), table.Number("ms"),
 		table.Number("Transfer ms"), table.Number("Waiting ms"), table.Number("Not separated ms"),
 		table.Number("Floor ms"))
 	for i := range r.Collectives {
@@ -378,11 +350,11 @@ func (p *printer) collectives(r *Report) {
 		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Told),
 			some(c.Floor, ms))
 	}
-	p.table(t)
+	p.Table(t)
 	if len(r.Ranks) == 0 {
 		return
 	}
-	p.line("")
+	p.Heading(2, "Ranks")
 	t = table.New(table.Text("Rank"), table.Number("GPU"), table.Number("Passes compared"), table.Number("Waits, ms"))
 	for i, w := range r.Ranks {
 		name := known(int64(w.Rank))
@@ -391,5 +363,5 @@ func (p *printer) collectives(r *Report) {
 		}
 		t.Row(name, strconv.FormatInt(int64(w.GPU), 10), strconv.Itoa(w.Passes), ms(w.Waiting))
 	}
-	p.table(t)
+	p.Table(t)
 }

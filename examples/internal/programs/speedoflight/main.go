@@ -83,11 +83,8 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 
 // write prints the report.
 func write(env *app.Env, r *roofline.Report) error {
-	switch {
-	case env.Document():
+	if env.Document() {
 		return env.WriteJSON(r)
-	case env.Format == app.Markdown:
-		return r.WriteMarkdown(env.Stdout)
 	}
 	return r.WriteText(env.Stdout)
 }
