@@ -299,7 +299,7 @@ type FuseRow struct {
 
 // Fused is an occurrence of a chain, as a replay of its step needs it.
 type Fused struct {
-	Trace       *trace.Trace
+	Trace       *trace.Trace    // that it is in
 	Kernels     []trace.EventID // in order of time
 	Least, Most time.Duration   // what one kernel in their place takes
 }

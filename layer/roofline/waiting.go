@@ -82,8 +82,8 @@ func (r *meetings) estimate(d *layer.Device, alone bool) {
 // Waits is how long each collective of a device waits for ranks that arrive later, by number of the kernel, and what
 // says so. A collective that nothing is known of is not in it.
 type Waits struct {
-	For map[int32]time.Duration
-	By  WaitingBy
+	For map[int32]time.Duration // by number of the kernel
+	By  WaitingBy               // what says so
 }
 
 // Waiting compares the collectives of all devices of several traces of a run, and of digests of others, at once; what
