@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,31 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 				t.Errorf("ranks: %+v", r.Ranks)
 			}
 		})
+	}
+}
+
+// All ranks at once wait as each does beside digests of the others; two windows of one rank do not meet.
+func TestWaitingOfAllRanksAtOnce(t *testing.T) {
+	ranks := make([]*layer.Analysis, 4)
+	for i := range ranks {
+		ranks[i] = llama70B(t, i)
+	}
+	all := roofline.Waiting(ranks, nil)
+	for me := range ranks {
+		var others []fleet.Rank
+		for i := range ranks {
+			others = append(others, fleet.Recorded(ranks[i])...) // its own is left out
+		}
+		one := roofline.Waiting(ranks[me:me+1], others)
+		if all[me][0].By != roofline.WaitingByRanks || len(all[me][0].For) < 161 ||
+			one[0][0].By != all[me][0].By || !maps.Equal(one[0][0].For, all[me][0].For) {
+			t.Errorf("rank %d: at once by %q, %d waits; alone by %q, %d", me, all[me][0].By, len(all[me][0].For),
+				one[0][0].By, len(one[0][0].For))
+		}
+	}
+	twice := roofline.Waiting([]*layer.Analysis{ranks[1], ranks[1]}, fleet.Recorded(ranks[1]))
+	if twice[0][0].By != roofline.WaitingByFastest || twice[1][0].By != roofline.WaitingByFastest {
+		t.Errorf("one rank twice: by %q and %q, want an estimate", twice[0][0].By, twice[1][0].By)
 	}
 }
 
