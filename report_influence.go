@@ -23,7 +23,7 @@ const (
 )
 
 // crossCheck notes where the mean of a stage depends on one pass, or the largest operator on one row, and where there
-// are too few passes to tell.
+// are too few passes to say.
 func (r *Report) crossCheck() {
 	var few []string
 	for _, p := range r.parts {

@@ -403,7 +403,7 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 		}
 	}
 	if d.gateway != "" {
-		d.notes = append(d.notes, fmt.Sprintf("requests go through the %s at %s, %d engines behind it are profiled",
+		d.notes = append(d.notes, fmt.Sprintf("requests go through the %s at %s, its %d engines are profiled",
 			d.gateway, front.base, len(d.targets)))
 	}
 	return d, nil

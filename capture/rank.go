@@ -85,7 +85,7 @@ func firstRanks(axis, n int) []rank {
 	return ranks
 }
 
-// labelled is what tells the traces of ranks apart: engines that write to folders of their own may share labels, and
+// labelled separates the traces of ranks: engines that write to folders of their own may share labels, and
 // in the server's by-stage mode each rank writes two.
 type labelled struct {
 	dir  string

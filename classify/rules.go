@@ -10,7 +10,7 @@ import (
 )
 
 // ruleTable are the default rules in the form of [LoadRules]. Their order matters; comments say what each group takes
-// from those behind it.
+// from those after it.
 //
 //go:embed rules.jsonc
 var ruleTable []byte

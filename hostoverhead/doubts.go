@@ -231,7 +231,7 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	})
 }
 
-// defaultArgs are the settings of servers that nothing was told of: all replay graphs in decode, vLLM compiles the model.
+// defaultArgs are the settings of servers whose arguments are not known: all replay graphs in decode, vLLM compiles the model.
 var defaultArgs = func() map[string]*profile.ServerArgs {
 	yes := true
 	graphs := &profile.ServerArgs{Graphs: &yes, Path: "by default"}

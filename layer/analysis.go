@@ -76,7 +76,7 @@ type Device struct {
 
 	of         *Analysis
 	columns    columns
-	stepEnds   []trace.Time                 // of the passes: where the next one starts, if it does so behind their end
+	stepEnds   []trace.Time                 // of the passes: where the next one starts, if that is after their end
 	waits      []HostWait                   // between steps
 	layerEnds  map[int][]trace.Time         // by pass: those that were given, 0 where a layer ends with its last kernel
 	labels     map[classify.Category]string // of a category
@@ -87,7 +87,7 @@ type Device struct {
 	twins      *twinTable
 }
 
-// Facts returns what a kernel name alone shows, of which each name is asked once. Users' rules are not asked: they
+// Facts returns what a kernel name alone shows; each name is asked once. Users' rules are not asked: they
 // label, they do not cut.
 func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
 	if int(n) < len(a.facts) && a.facts[n] != nil {

@@ -256,7 +256,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 // complete.
 func (w *work) nameIdle(a *Device, results []ladder.Result) {
 	mixes := make([]bool, len(results))
-	mixing := map[ladder.ModelKey]bool{} // models of which a pass has mixers
+	mixing := map[ladder.ModelKey]bool{} // models with mixers in a pass
 	for p := range results {
 		mixes[p] = slices.Contains(results[p].Seq.Role, ladder.RoleMixer)
 		mixing[results[p].Key()] = mixing[results[p].Key()] || mixes[p]
@@ -280,7 +280,7 @@ func (w *work) fillKernels(a *Device, passes int) {
 			c.starts[p+1]++
 		}
 	}
-	if n > 0 && w.Acts[n-1] == w.Acts[0]+int32(n-1) { // no other device's stand between them
+	if n > 0 && w.Acts[n-1] == w.Acts[0]+int32(n-1) { // no other device's are between them
 		c.first = w.Act(0).ID()
 	} else {
 		c.event = make([]trace.EventID, n)
@@ -320,7 +320,7 @@ func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 		fp.Stage = StageDraft
 	}
 	w.spread(&fp, r)
-	if len(r.Kernels) == 0 { // behind the pass before it
+	if len(r.Kernels) == 0 { // after the pass before it
 		fp.Start = fp.Host.Start
 		if n := len(a.Passes); n > 0 {
 			fp.Start = max(fp.Start, a.Passes[n-1].End)

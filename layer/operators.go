@@ -164,7 +164,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		if !w.decodes(r.Kernels) {
 			found = found.surely()
 		}
-		if r.Scrambled { // the order that told them is not the one that ran
+		if r.Scrambled { // the order that they rest on is not the one that ran
 			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, ladder.CapScrambled)}
 		} else if found.rows == nil {
 			found.rows = a.rowsOf(found.of, rows, 1)
@@ -227,7 +227,7 @@ func (w *work) decodes(kernels []int32) bool {
 	})
 }
 
-// surely leaves out what the order of the kernels alone tells.
+// surely leaves out what only the order of the kernels shows.
 func (a *aligned) surely() *aligned {
 	out := slices.Clone(a.of)
 	for k := range out {

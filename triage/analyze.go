@@ -38,7 +38,7 @@ type Input struct {
 	// names a stage is believed where the trace says nothing of it.
 	FormalPaths, MappingPaths []string
 	Server                    Server // what the server said about itself
-	// Ranks are digests of other ranks of the run: they tell how long exchanges wait.
+	// Ranks are digests of other ranks of the run: they show how long exchanges wait.
 	Ranks []fleet.Rank
 	// Warnings are things found while loading that the report should repeat.
 	Warnings []trace.Finding

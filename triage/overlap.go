@@ -183,7 +183,7 @@ func (a *analysis) unresolved(s *stageWork) (pct float64, fix string) {
 	return pct, "the kernels are replayed from graphs; pass " + off + " with --mapping-input"
 }
 
-// graphsOff is how servers are told to launch kernels one by one.
+// graphsOff are the flags that make servers launch kernels one by one.
 var graphsOff = map[string]string{"sglang": "--disable-cuda-graph", "vllm": "--enforce-eager",
 	"tokenspeed": "--enforce-eager"}
 

@@ -136,7 +136,7 @@ func isSingle(f *classify.Facts) bool { return f.DType == "fp32" || f.DType == "
 // slow writes the kernels that take a slow path.
 func (m *page) slow(_ *Report, s *StageReport) {
 	if len(s.Slow) == 0 {
-		m.para("No product takes a slow path, as far as names and shapes tell.")
+		m.para("No product takes a slow path, as far as names and shapes show.")
 		return
 	}
 	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"),

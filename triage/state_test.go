@@ -57,7 +57,7 @@ func TestFuseStates(t *testing.T) {
 		pattern                   string
 		want                      triage.FuseState // "": no row
 	}{
-		{"compiled norms behind all-reduces", "vLLM", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel",
+		{"compiled norms after all-reduces", "vLLM", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel",
 			[]string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateAvailable},
 		{"the same on a GPU without the path", "vLLM", "NVIDIA A100-SXM4-80GB", "cudaLaunchKernel",
 			[]string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateElsewhere},

@@ -76,7 +76,7 @@ type Damage struct {
 	At    int64     // compressed bytes before the damage; as good as exact in gzip
 	Next  int64     // where reading went on in the compressed data, 0 if nowhere
 	Total int64     // compressed bytes in all, 0 if unknown
-	Later []*Damage // more of it, behind Next
+	Later []*Damage // more of it, after Next
 }
 
 func (d *Damage) Error() string {

@@ -64,7 +64,7 @@ var stageWords = []struct{ word, stage string }{
 	{"prefill", Prefill}, {"extend", Prefill}, {"context", Prefill}, {"idle", Idle}, {"capture", Capture},
 }
 
-// stageShort are words that stand for a stage only alone.
+// stageShort are words that name a stage only if nothing else is beside them.
 var stageShort = map[string]string{"gen": Decode, "ctx": Prefill}
 
 // StageNamed returns the stage that a word names, in any case: "EXTEND" and

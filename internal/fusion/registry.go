@@ -79,7 +79,7 @@ type Chain struct {
 
 // ChainStep is one kernel of a chain.
 type ChainStep struct {
-	Any      []string `json:"any"`      // steps, one of which the kernel does
+	Any      []string `json:"any"`      // the kernel does one of these steps
 	Without  []string `json:"without"`  // steps it must not do
 	Optional bool     `json:"optional"` // the chain is one without the kernel, too
 	Beyond   bool     `json:"beyond"`   // the kernel must follow and is no part of the chain

@@ -19,7 +19,7 @@ const (
 	Skipped      Verdict = "skipped"      // it does not apply
 )
 
-// VerdictOf is the verdict that a comparison's word stands for. Another word is undecided.
+// VerdictOf is the verdict that a comparison's word means. Another word is undecided.
 func VerdictOf(word string) Verdict {
 	switch word {
 	case "pass":

@@ -14,7 +14,7 @@ func fusedAllReduce() Case {
 	}
 	plain, fused := kernel(0), kernel(1)
 	return Case{
-		Name: "flashinfer-allreduce-norm", About: "all-reduces fused with the norm behind them",
+		Name: "flashinfer-allreduce-norm", About: "all-reduces fused with the norm after them",
 		Layers: 12, Passes: decodes(5), Framework: "sglang", TP: 4, Dialect: SGLang,
 		head: []step{embedding, plain},
 		layer: func(i int, _ Pass) []step {
@@ -74,7 +74,7 @@ func inductorNorms() Case {
 		dur: 2700}
 	silu := step{name: "triton_poi_fused_mul_silu_slice_3", category: "activation|elementwise", dur: 2900}
 	return Case{
-		Name: "inductor-norms", About: "Inductor's norms behind all-reduces, no annotations",
+		Name: "inductor-norms", About: "Inductor's norms after all-reduces, no annotations",
 		Layers: 16, Passes: decodes(9), Framework: "vllm", TP: 4,
 		head: []step{{name: "triton_poi_fused_bitwise_and_embedding_ge_lt_masked_fill_0",
 			category: "memory|elementwise|other", dur: 2800}, small},

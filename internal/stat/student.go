@@ -80,7 +80,7 @@ func incompleteBeta(a, b, x float64) float64 {
 // from its front, by Lentz' method.
 func betaFraction(a, b, x float64) float64 {
 	const (
-		tiny  = 1e-300 // stands for 0 where a quotient of it is taken
+		tiny  = 1e-300 // replaces 0 where a quotient of it is taken
 		close = 1e-16  // to 1: the product does not change any more
 		most  = 10_000 // terms; a few dozen suffice for sensible arguments
 	)

@@ -27,7 +27,7 @@ const (
 	Fusion               // a known fused path is not used
 	AboveFloor           // an operator takes longer than the GPU needs for it
 	SmallKernels         // many kernels too short to fill the GPU
-	NoFloor              // operators that take much, and of which nothing says how long they should take
+	NoFloor              // operators that take much; how long they should take is not known
 	LargestOperator      // the operators that take most
 
 	// What changed between two runs.

@@ -92,7 +92,7 @@ func (r *measured) findings() []finding.Finding {
 	return append(append(r.contradictions(), out...), r.uneven()...)
 }
 
-// noFloor names the operators of a heading that take much of the pass, and of which nothing says how much they need.
+// noFloor names the operators of a heading that take much of the pass without a floor.
 func (r *measured) noFloor(g group, add func(finding.Finding, finding.Measure, time.Duration)) {
 	var took time.Duration
 	for _, c := range r.order {

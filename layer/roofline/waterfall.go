@@ -254,7 +254,7 @@ func (r *measured) rows() []Row {
 			row.Bound = boundLatency
 		}
 		if c.work.AtMost {
-			c.notes = append(c.notes, "at most: sums over requests do not tell more")
+			c.notes = append(c.notes, "at most: sums over requests do not show more")
 		}
 		if r.walk.cached(c, row.TBs) {
 			c.notes = append(c.notes, "cache: what it reads was still there")

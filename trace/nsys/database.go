@@ -274,7 +274,7 @@ func (r *row) time(i int) int64 {
 	return noTime
 }
 
-// noTime stands for a time that is not there.
+// noTime is a time that is not recorded.
 const noTime = math.MinInt64
 
 // int is the integer in column i, 0 when it is NULL.

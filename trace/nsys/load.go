@@ -139,7 +139,7 @@ func (l *loader) report(scanners []*scanner) {
 // unread are tables that are not read yet, and the reason to want them.
 var unread = []struct{ table, adds string }{
 	{"CUDA_GPU_MEMORY_USAGE_EVENTS", "allocations and frees, and what they hold up"},
-	{"CUDA_CALLCHAINS", "the code behind calls that wait or allocate"},
+	{"CUDA_CALLCHAINS", "the code that makes calls that wait or allocate"},
 	{"NVTX_PAYLOAD_SCHEMAS", "NCCL message sizes; needs nsys export --include-blobs=true"},
 	{"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "which stream's event released a wait"},
 	{"CUDA_GRAPH_NODE_EVENTS", "where kernels of graphs were captured"},

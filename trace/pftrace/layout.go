@@ -82,7 +82,7 @@ type layoutArg struct {
 // maxLayouts bounds how many a parser knows; a trace has one or two for each category.
 const maxLayouts = 64
 
-// pattern is annotations no value of which counts, as they were in a slice: the values of those of the next one are
+// pattern is the names of annotations, without values, as they were in a slice: the values of those of the next one are
 // mostly as long, and then a few words show that all names and lengths are the same.
 type pattern struct {
 	n      int // bytes; 0 for none

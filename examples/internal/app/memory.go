@@ -110,7 +110,7 @@ func (g group) left(read readFile) (budget, bool) {
 		}
 	}
 	used -= min(max(cache, 0), used)
-	return budget{max(limit-used, 1), fmt.Sprintf("%s is %d MB, of which %d MB are in use without file cache", g.limit,
+	return budget{max(limit-used, 1), fmt.Sprintf("%s is %d MB; %d MB are in use without file cache", g.limit,
 		limit/1e6, used/1e6),
 		"give the container or job more memory"}, true
 }
@@ -139,7 +139,7 @@ func addressSpace(read readFile) (budget, bool) {
 			used = keyed(status, "VmSize") << 10
 		}
 		return budget{max((limit-used-rlimit.Least)/rlimit.PerByte, 1),
-			fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB, of which %d MB are in use",
+			fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB; %d MB are in use",
 				limit/1e6, used/1e6),
 			"raise it with ulimit -v"}, true
 	}

@@ -28,7 +28,7 @@ func refusal(limit, mapped, least int64) string {
 		return ""
 	}
 	mb := func(n int64) string { return strconv.FormatInt(n/1e6, 10) + " MB" }
-	return "the limit of address space (ulimit -v, RLIMIT_AS) is " + mb(limit) + ", of which " + mb(mapped) +
+	return "the limit of address space (ulimit -v, RLIMIT_AS) is " + mb(limit) + "; " + mb(mapped) +
 		" are taken when Go's runtime has started; the rest is less than the " + mb(least) +
 		" that a small trace needs: raise it, for example with ulimit -v " + strconv.Itoa(suggested)
 }

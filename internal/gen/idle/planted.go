@@ -47,7 +47,7 @@ func (c Case) Served() Case {
 
 // Graphs is a run that replays a graph a step and in which nothing is wrong.
 func Graphs() Case {
-	return Case{Name: "graphs, one behind the other", Nsys: true, Torch: true, whole: func(s *sim) {
+	return Case{Name: "graphs, one after the other", Nsys: true, Torch: true, whole: func(s *sim) {
 		start := s.host
 		s.replay(callTime, 0)
 		s.add(nsysgen.RowRange, stepName, start, s.host)

@@ -276,7 +276,7 @@
       });
     }
 
-    /** What ranks exchange stands in a row of its own, besides its stream. */
+    /** What ranks exchange has a row of its own, besides its stream. */
     collectiveRow() {
       /** @type {[number, number, number, number][]} */
       const bars = [];

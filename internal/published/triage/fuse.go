@@ -27,7 +27,7 @@ type pattern struct {
 	LikelySharePct float64    `json:"likely_share_pct"`
 	Priority       int        // of two patterns with kernels in common the higher one stays
 	Subsumes       []string   // patterns that go when this one stays
-	Active         []string   // words, one of which is enough
+	Active         []string   // words; one is enough
 	Split          [][]string // one word of each is needed
 }
 

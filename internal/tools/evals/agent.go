@@ -17,7 +17,7 @@ import (
 // prompt is what an agent is asked. %[1]s says which files there are, %[2]s the program, %[3]s the skill or nothing,
 // %[4]s what is asked.
 const prompt = `%[3]s%[1]s. The program strata is at %[2]s.
-%[4]s If that cannot be told, or nothing is wrong, say so.
+%[4]s If the trace does not show it, or nothing is wrong, say so.
 End with one line:
 ANSWER: CODE MICROSECONDS_PER_STEP     CODE is the cause, such as host-code, allocation, lock, transfer, launch-call, communication, no-graphs, or an operator
 or ANSWER: healthy

@@ -127,7 +127,7 @@ func evals() ([]eval, error) {
 				files: pair(idle.Slower(1).Served(), idle.Slower(factor).Served(), nsys), codes: []string{"attention"},
 				perStep: idle.PerStep(factor)})
 		}
-		out = append(out, eval{kind: "healthy", name: "graphs, one behind the other, " + formatNames[nsys],
+		out = append(out, eval{kind: "healthy", name: "graphs, one after the other, " + formatNames[nsys],
 			files: one(idle.Graphs().Served(), nsys), abstain: true},
 			eval{kind: "healthy", name: "no regression, " + formatNames[nsys], question: "regress",
 				files: pair(idle.Slower(1).Served(), idle.Slower(1).Served(), nsys), abstain: true})

@@ -136,7 +136,7 @@ func modelCases() ([]eval, error) {
 	}
 	bad := model(prefill, gen.Fault{Kind: gen.Allocation, For: time.Millisecond})
 	out = append(out, late,
-		eval{kind: "damaged", name: "cut in front of the GPU", abstain: true, files: edit(write(bad),
+		eval{kind: "damaged", name: "cut before the GPU", abstain: true, files: edit(write(bad),
 			func(s []byte) []byte { return s[:bytes.Index(s, []byte(`"cat": "kernel"`))] })},
 		eval{kind: "wrong stage", name: "a capture of decodes that holds prefills", abstain: true,
 			files: captured("INVALID", write(bad))})

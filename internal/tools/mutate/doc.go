@@ -5,7 +5,7 @@
 //	go run -C internal/tools ./mutate -pkg triage,layer -n 20
 //	go run -C internal/tools ./mutate -pkg layer -kind number -seed 7 -v
 //
-// A name of -pkg stands for the package and for the internal packages below it,
+// A name of -pkg means the package and for the internal packages below it,
 // which answer through it: the tests of both count. The sample is random by -seed,
 // so that a run can be repeated. A change is laid over the checkout by the go
 // command, which stays as it is; a place that no test reaches is not tried, and a

@@ -80,7 +80,7 @@ var swaps = map[token.Token][]string{
 	token.EQL: {"!="}, token.NEQ: {"=="},
 }
 
-// otherNumbers are what may stand in the place of a number.
+// otherNumbers are what may replace a number.
 func otherNumbers(text string) []string {
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		switch {

@@ -46,7 +46,7 @@ type bench struct {
 }
 
 // whole are the commands measured from start to end, with what they are given:
-// GZ stands for the trace, OUT for a file that is thrown away. The config is that
+// GZ is replaced by the trace, OUT by a file that is thrown away. The config is that
 // of the generated model.
 var whole = []struct{ name, args string }{
 	{"strata report", "report GZ --config " + modelConfig},

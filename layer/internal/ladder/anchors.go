@@ -11,9 +11,9 @@ import (
 type Model struct {
 	Profile    *profile.ModelProfile // how its layers look
 	Anchor     string                // a substring of a kernel name, "" none
-	Position   string                // where in its block the anchor stands
+	Position   string                // where in its block the anchor is
 	Blocks     int                   // anchors of a layer
-	Layers     int                   // N, 0 when the trace must tell
+	Layers     int                   // N, 0 when the trace must show it
 	Source     Source                // where layers comes from
 	UseAnchors bool                  // anchors mark layer ends or starts in this mode
 	IsAnchor   []bool                // by fine id
@@ -47,7 +47,7 @@ func (w *Work) FindAnchors(anchor string) (is []bool, count int) {
 	return is, count
 }
 
-// byAnchors cuts a pass at the profile's anchors. An anchor that closes its block puts every boundary right behind
+// byAnchors cuts a pass at the profile's anchors. An anchor that closes its block puts every boundary right after
 // it, one that opens it right before it; the far end of layer 0 or of the last layer is found by comparing with the
 // other layers, so that embedding and logits stay outside.
 func (w *Work) byAnchors(r *Result, m *Model) bool {

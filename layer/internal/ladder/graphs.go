@@ -29,7 +29,7 @@ func (w *Work) byLaunches(passes []Span) Rung {
 	return RungStructure
 }
 
-// outside says whether a name stands before the first and after the last of several stacks of layers.
+// outside reports whether a name is before the first and after the last of several stacks of layers.
 type outside struct{ head, tail bool }
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies

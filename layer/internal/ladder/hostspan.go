@@ -33,7 +33,7 @@ func (w *Work) HostOf(r *Result) HostSpan {
 	return h
 }
 
-// emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and behind
+// emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and after
 // them.
 func emptySteps(set *stepSet, passes []Span) []Span {
 	used := map[trace.EventID]bool{}

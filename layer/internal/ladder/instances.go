@@ -7,7 +7,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
-// A ModelKey tells the models of a GPU apart: by the class of their outermost module frames, and where one class, or
+// A ModelKey separates the models of a GPU: by the class of their outermost module frames, and where one class, or
 // none, runs several stacks of layers, by what they run.
 type ModelKey struct {
 	Class    string

@@ -80,13 +80,13 @@ func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), segment.Words(d))
 }
 
-// joined puts two doubts one after the other, each of which may be "".
+// joined puts two doubts one after the other; each may be "".
 func joined(first, second string) string {
 	return strings.Trim(first+"; "+second, "; ")
 }
 
 // CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do
-// not belong together: half of the kernels of the one real trace stand in another layer than the one they ran in.
+// not belong together: half of the kernels of the one real trace are in another layer than the one they ran in.
 const CapScrambled = 0.5
 
 // doubtScrambled lowers the confidence of replays if the order of the file shows that their records are

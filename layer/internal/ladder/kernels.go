@@ -133,8 +133,8 @@ func (w *Work) internNames() {
 func (w *Work) Known(i int32) bool { return w.origin[i] != trace.None }
 
 // sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams
-// run side by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph
-// replay share a launch and are ordered by start. An orphan stands after the kernel before it on its stream; orphans
+// run side by side, so a kernel of another stream lands where the code that launched it is. Kernels of one graph
+// replay share a launch and are ordered by start. An orphan comes after the kernel before it on its stream; orphans
 // before the first known launch of their stream come first.
 func (w *Work) sortByLaunch() {
 	at := w.launchTimes()
@@ -242,7 +242,7 @@ func (w *Work) Training() (kernels int, ok bool) {
 	return segment.Training(&Sequence{ID: w.ID, Role: roles})
 }
 
-// Replayed says whether a graph launch is behind kernel i.
+// Replayed reports whether a graph launch started kernel i.
 func (w *Work) Replayed(i int32) bool { return w.replay[i] }
 
 // Place notes pass, layer and half of each kernel of the passes.

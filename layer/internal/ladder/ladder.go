@@ -36,7 +36,7 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 	}
 }
 
-// assignOwn finds the layers of passes that no others tell; byFrames says that frames told those of some.
+// assignOwn finds the layers of passes without others like them; byFrames says that frames gave those of some.
 func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 	if byFrames && m.Layers == 0 {
 		for _, r := range results {
@@ -151,7 +151,7 @@ func (w *Work) assignCut(results []*Result, n int) {
 	}
 }
 
-// shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it
+// shadow computes the structure of a pass whose layers the module frames gave, as a reference for cut passes: it
 // keeps the frames' layers. known are the structures of the passes before.
 func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	c, seen := known[r.Seq]
@@ -331,7 +331,7 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 	return nil
 }
 
-// hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do:
+// hasBothEnds reports whether kernels are before the first layer and after the last one, as embedding and logits do:
 // the window does not cut the pass.
 func hasBothEnds(r *Result) bool {
 	behind := 0

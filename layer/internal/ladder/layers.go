@@ -83,7 +83,7 @@ func (w *Work) prepare(span Span) *Result {
 	return r
 }
 
-// layersOfLine returns the layer of each kernel of the main line, which stand in the order of the pass.
+// layersOfLine returns the layer of each kernel of the main line, which are in the order of the pass.
 func (r *Result) layersOfLine() []int32 {
 	if len(r.line) == len(r.Kernels) {
 		return r.Layer
@@ -98,7 +98,7 @@ func (r *Result) layersOfLine() []int32 {
 	return layers
 }
 
-// byModules assigns what the module frames tell. It reports false when they tell too little of the pass: kernels of
+// byModules assigns what the module frames show. It reports false when they show too little of the pass: kernels of
 // graph replays outnumber those under a layer frame.
 func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0

@@ -20,7 +20,7 @@ type marks struct {
 	exact bool
 }
 
-// markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name tells,
+// markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name shows it,
 // groups of names that occur equally often and in step with each other, rarest first.
 func (w *Work) markCandidates(s *Sequence) []marks {
 	var out []marks

@@ -88,7 +88,7 @@ func partialOf(c segment.Cuts) Partial {
 
 // findPasses climbs down the ladder of pass evidence and returns the passes in launch order, and what they rest on.
 //
-//  1. step annotations that stand for one run of the model
+//  1. step annotations that mean one run of the model
 //  2. outermost module frames, within profiler steps where there are any
 //  3. stretches of kernels that recur, between embeddings, sampling and rests
 //  4. names that occur once a pass
@@ -150,7 +150,7 @@ func rung(passes []Span, kind Rung, conf float64, detail string) ([]Span, Eviden
 	return passes, Evidence{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf, Detail: detail}
 }
 
-// A stepSpan is an annotation that stands for a step.
+// A stepSpan is an annotation that means a step.
 type stepSpan struct {
 	HostSpan
 	step Step
@@ -234,7 +234,7 @@ func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.Th
 	return trace.None
 }
 
-// stepWalk finds the steps of a set that kernels were launched in, on their own thread: kernels that come one behind
+// stepWalk finds the steps of a set that kernels were launched in, on their own thread: kernels that come one after
 // the other are mostly of one launch, or of one step. A profiler's step is the whole process's, so that launches of
 // threads without steps (backward passes have their own) count where one thread of the process has steps.
 type stepWalk struct {
@@ -365,7 +365,7 @@ func (w *Work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 		o := &other.step
 		st.Also = append(st.Also, o.Name)
 		if o.Stage == framework.Verify || o.Stage == framework.Draft || st.Stage == framework.Unknown {
-			st.Stage = o.Stage // vLLM's counts cannot tell a verify step from a prefill
+			st.Stage = o.Stage // by vLLM's counts a verify step looks like a prefill
 		}
 		if st.Batch < 0 {
 			st.Batch = o.Batch
@@ -438,7 +438,7 @@ func (w *Work) adoptBetween(of []int32) {
 	}
 }
 
-// longestPause returns how many of the activities between before and after, all of one stream, stand before its
+// longestPause returns how many of the activities between before and after, all of one stream, are before its
 // longest pause, or where they overlap before the shortest overlap.
 func (w *Work) longestPause(before int32, between []int32, after int32) (at int) {
 	end, longest := w.Act(before).End(), trace.Time(math.MinInt64)

@@ -30,7 +30,7 @@ const (
 // FactsOf reads a name for the segmentation: the default rules only, since users' rules label but do not cut.
 func FactsOf(name string) classify.Facts { return classify.Default().Facts(name) }
 
-// Structural says what a role counts as when layers are cut. Norms of heads, cache writes and the like stand inside a
+// Structural says what a role counts as when layers are cut. Norms of heads, cache writes and the like are inside a
 // layer at places that differ between servers: they must neither open a layer nor make kernels alike.
 var Structural = map[classify.Role]Role{
 	classify.RoleOther:       RoleOther,
@@ -70,7 +70,7 @@ var Structural = map[classify.Role]Role{
 }
 
 // structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a
-// softmax, which then stands for it.
+// softmax, which then counts as one.
 func structuralRoles(facts []classify.Facts) []Role {
 	out := make([]Role, len(facts))
 	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role.Mixer() })
@@ -83,5 +83,5 @@ func structuralRoles(facts []classify.Facts) []Role {
 	return out
 }
 
-// Sequence is what the structural core works on, package segment: pure, and where every number that decides stands.
+// Sequence is what the structural core works on, package segment: pure, and with every number that decides.
 type Sequence = segment.Sequence

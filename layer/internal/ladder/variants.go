@@ -330,7 +330,7 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 		fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans), len(clusters)))
 }
 
-// placesIn returns where each kernel of a line stands among all kernels.
+// placesIn returns where each kernel of a line is among all kernels.
 func placesIn(kernels, line []int32) []int {
 	place := make([]int, 0, len(line))
 	for k, i := range kernels {
@@ -358,7 +358,7 @@ func stretches(rows []model.Row, bounds []int) []model.Stretch {
 	return all
 }
 
-// marksOf says what the kernels of a line tell of where passes begin and end.
+// marksOf returns what the kernels of a line show of where passes begin and end.
 func (w *Work) marksOf(line []int32) []model.Mark {
 	marks := make([]model.Mark, len(line))
 	for k, i := range line {

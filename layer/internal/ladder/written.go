@@ -7,7 +7,7 @@ import (
 // Without fused kernels a norm is a handful of single operations: the input as a float, its square, the mean of that,
 // an epsilon added, the reciprocal root, a product with the input and one with the weights.
 
-// normSpan is how many kernels may stand between the mean and the root: transformers has one there, the epsilon, and
+// normSpan is how many kernels may be between the mean and the root: transformers has one there, the epsilon, and
 // two with casts to another type around it.
 const normSpan = 3
 

@@ -163,7 +163,7 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 // after it: what a prefill ends with, another pass does not.
 func restPlaces(rows []Row, base []int32, usual Span) []int {
 	type place struct{ a, b, c, d int32 }
-	of := func(i, k int) [2]place { // what stands around kernels i … k−1
+	of := func(i, k int) [2]place { // what is around kernels i … k−1
 		p := place{-1, base[rows[i-1].Name], base[rows[k].Name], -1}
 		if i > 1 {
 			p.a = base[rows[i-2].Name]
@@ -190,7 +190,7 @@ func restPlaces(rows []Row, base []int32, usual Span) []int {
 		}
 	}
 	maps.DeleteFunc(all, func(p place, at []int) bool { return len(at) < 2 || 100*rest[p] < restsMost*len(at) })
-	between := map[place]int{} // how often a few kernels stand there
+	between := map[place]int{} // how often a few kernels are there
 	for i := 1; i < len(rows) && len(all) > 0; i++ {
 		for k := i + 1; k <= min(i+fewDropped, len(rows)-1); k++ {
 			if p := of(i, k)[0]; all[p] != nil && p != of(i, i)[0] {

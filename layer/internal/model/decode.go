@@ -26,8 +26,8 @@ type Reading struct {
 type Pass struct {
 	Profile  int     // that it was read by; Outside where its kernels are of none
 	From, To int     // its kernels
-	Column   []int32 // of each kernel; Foreign where it stands between columns
-	Missing  []Gap   // stretches of columns that no kernel stands for
+	Column   []int32 // of each kernel; Foreign where it is between columns
+	Missing  []Gap   // stretches of columns without a kernel
 	Cut      Ends    // the window cuts it there: what is missing at that end is none of Missing
 	NoTime   int     // columns missing in stretches where the GPU did not idle long enough
 }

@@ -41,7 +41,7 @@ type shape struct {
 	pieces []int
 }
 
-// Find clusters stretches, each of which is a pass as far as anybody knows, and reads those with records
+// Find clusters stretches, each a pass as far as is known, and reads those with records
 // missing by the clusters of the others.
 func Find(all []Stretch, names *Names, ended func() bool) ([]Cluster, []Piece) {
 	shapes := shapesOf(all, names)

@@ -247,7 +247,7 @@ func (w *work) bands(units []unit, steps []step) []band {
 			out[i].hi = b.hi
 		}
 	}
-	for i := 1; i < len(out); i++ { // never behind what was reached: labels may jump
+	for i := 1; i < len(out); i++ { // never before what was reached: labels may jump
 		out[i].lo = min(out[i].lo, out[i-1].hi)
 		out[i].hi = max(out[i].hi, out[i].lo)
 	}

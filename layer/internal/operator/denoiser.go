@@ -101,7 +101,7 @@ const (
 // read gives every unit its operator.
 func (d *denoiser) read() {
 	begun := false
-	at, run := opening, 0 // run: how many equal inputs stand in a row
+	at, run := opening, 0 // run: how many equal inputs are in a row
 	pointwise := opname.Modulation
 	for i := range d.units {
 		u := &d.units[i]
@@ -142,7 +142,7 @@ func (d *denoiser) read() {
 				d.put(u, opname.DownProj, shaped && u.k%max(1, u.n) == 0)
 				run, at = 0, opening
 			case shaped && d.hidden > 0 && u.n == d.hidden && u.k > d.hidden && at == outputs:
-				d.put(u, opname.OProj+"+"+opname.DownProj, true) // of a block whose two parts stand side by side
+				d.put(u, opname.OProj+"+"+opname.DownProj, true) // of a block whose two parts are side by side
 			case at == outputs && (square || !shaped):
 				d.put(u, opname.OProj, square)
 				if !square && d.act(i-1) == classify.RoleProduct {

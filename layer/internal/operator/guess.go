@@ -92,7 +92,7 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice || fed && multiplies(j+2):
 				gates++
 			case fed && down.K > 0 && up.N > 0 && up.N != down.K:
-				gates++ // half of it, or another product stands in front
+				gates++ // half of it, or another product comes before it
 			case fed && (down.K > 0 && up.N == down.K || reads[row[j]].single):
 				plain++
 			default:

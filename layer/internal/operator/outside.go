@@ -126,10 +126,10 @@ func (w *work) strays() bool {
 			stray = append(stray, i)
 		}
 	}
-	for i := range prologue + 1 { // before a prologue's kernel stands the prologue
+	for i := range prologue + 1 { // before a prologue's kernel is the prologue
 		stray = append(stray, i)
 	}
-	for i := head; i < len(w.found); i++ { // after a head's kernel stands the head
+	for i := head; i < len(w.found); i++ { // after a head's kernel is the head
 		stray = append(stray, i)
 	}
 	if w.hints == nil && len(stray) > 0 {

@@ -61,7 +61,7 @@ type Params struct {
 	// overruled.
 	Votes float64
 	// Halves is how many layers must show one half only, a mixer or a feed-forward
-	// part, to be a kind of their own where no config tells: labels that are off cut
+	// part, to be a kind of their own where no config shows them: labels that are off cut
 	// one layer short at each end.
 	Halves int
 	// Streams is the share of the pass's layers whose attention a stream must run

@@ -167,7 +167,7 @@ func (w *work) serve() {
 			continue
 		}
 		if a == classify.RoleCopy && w.pass.Kernels[i].Layer >= 0 && w.reads[i].transfer {
-			continue // weights or results that the host keeps: the order does not tell whose
+			continue // weights or results that the host keeps: the order does not show whose
 		}
 		var owner int
 		part := Copy

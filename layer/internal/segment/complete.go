@@ -189,7 +189,7 @@ func medianLayer(starts []int) int {
 	return med
 }
 
-// turns says whether units are layers of several kinds, some of which have no mixer: a mixer or a feed-forward part
+// turns reports whether units are layers of several kinds, some without a mixer: a mixer or a feed-forward part
 // each.
 func inTurns(s *Sequence, pos []int) bool {
 	if s.Role[pos[0]] != norm {

@@ -8,7 +8,7 @@ type Cut struct {
 	Comb       Comb
 	Lo, Hi     int     // the boundary may lie at coordinates Lo…Hi of the unit; Hi − Lo is the width of the ambiguity
 	At         int     // where it was put
-	ByRole     bool    // put there because an input norm stands there
+	ByRole     bool    // put there because an input norm is there
 	Similarity float64 // of the units between the comb's kernels
 	unit       unit
 }

@@ -13,9 +13,9 @@ type Doubts struct {
 	Unstarted float64 // share of layers that do not begin with a norm
 	Parts     bool    // layers are a mixer or a feed-forward part each
 	Nameless  bool    // hardly a mixer is known
-	Unplaced  bool    // the boundary does not stand at the norm before the mixer
+	Unplaced  bool    // the boundary is not at the norm before the mixer
 	Several   bool    // there is more than one norm, and structure leaves the boundary open
-	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
+	Front     bool    // no embedding before them, and what is there is like layers: the window may cut layers off
 	Foreign   bool    // read by a whole pass whose layers are unlike these
 	// Miscounted says that more layers were counted than a pass between two others has.
 	Miscounted bool
@@ -141,7 +141,7 @@ func capsOf(d Doubts) []limit {
 		{d.Nameless, capNameless, "no kernel is known to mix tokens"},
 		{none && d.Single > doubtSome, capDamaged, "some layers that no other is equal to, and no norm to begin them with"},
 		{none, capUnstarted, "layers that do not begin with a norm"},
-		{!none && d.Unstarted > doubtMixed, capDamaged, "layers of which some begin with a norm"},
+		{!none && d.Unstarted > doubtMixed, capDamaged, "some layers begin with a norm, others do not"},
 		{d.Unplaced, capUnplaced, "no norm before the mixer to begin layers with"},
 	}
 }

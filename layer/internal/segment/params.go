@@ -112,7 +112,7 @@ const (
 	maxParts   = 4
 	turnsLeast = 24
 	// turnsSimilarity is how alike units in turns must be, and neighbours must not be: of Nemotron's they are 0.6, of
-	// the parts of Zamba's layers, most of which are a state space alone, 0.8. turnsMixers of them must hold a mixer.
+	// the parts of Zamba's layers, mostly a state space alone, 0.8. turnsMixers of them must hold a mixer.
 	turnsSimilarity = 0.7
 	turnsMixers     = 0.4
 

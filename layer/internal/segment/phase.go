@@ -142,7 +142,7 @@ func inputOf(c unit) int {
 // none.
 func modulationOfMixer(c unit) int {
 	at, period := -1, c.to-c.from
-	for x := range 2 * period { // twice, as the mixer may stand at the unit's beginning
+	for x := range 2 * period { // twice, as the mixer may be at the unit's beginning
 		i := c.from + x%period
 		if c.s.Role[i] == mixer && at >= 0 {
 			return at

@@ -95,7 +95,7 @@ func isSettled(s *Sequence, c *Cut) bool {
 func (r *reading) layers() int { return len(r.starts) - 1 }
 
 // outlines returns where layers may begin: those of c, and what the roles of kernels show. Where c's layers are a
-// mixer or a feed-forward part each, roles would tell pairs of them; where norms close layers, roles would begin
+// mixer or a feed-forward part each, roles would show pairs of them; where norms close layers, roles would begin
 // layers with them.
 func outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int

@@ -100,7 +100,7 @@ func (c *Columns) Sort(ctx context.Context, first []int32) {
 }
 
 // sorted reports whether rows of one thread, or of the GPU lane, are in order, as nearly all are: at a fraction of
-// what less takes to tell.
+// what less takes.
 func (c *Columns) sorted(rows []int32) bool {
 	last := int64(math.MinInt64)
 	for i, row := range rows {

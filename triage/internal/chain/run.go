@@ -218,7 +218,7 @@ func runsOf(q *sequence, sorts []runSort) (out []run) {
 
 // bridge joins runs around a product where the second does not read its result: the multiplication of a gated MLP
 // reads what the activation before its second product wrote, the padding of an expert layer what the norm before the
-// router's product did. A multiplication behind the product that reads the activation, as modulated blocks have it, is
+// router's product did. A multiplication after the product that reads the activation, as modulated blocks have it, is
 // of that product's result.
 func bridge(in []run, sorts []runSort) []run {
 	out := in[:0]

@@ -158,7 +158,7 @@ func (m *maker) model() {
 		m.Model.Layers = number(d.NumLayers, string(d.LayerSource), "no layers were found")
 	}
 	if m.r.Model == "" && m.Model.Architecture == nil && m.Model.Layers.Value == "" {
-		m.Model.Item = unknown("nothing in the traces tells the model: pass --config")
+		m.Model.Item = unknown("the traces do not show the model: pass --config")
 	}
 }
 

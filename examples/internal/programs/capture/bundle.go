@@ -64,7 +64,7 @@ func (b *bundle) add(ctx context.Context, e capture.Entry) error {
 	b.entries = append(b.entries, triage.BundleEntry{Label: rep.Model, Path: path, Name: name})
 	b.files[e.Name] = path
 	if e.Error != "" {
-		return nil // it is told already
+		return nil // it was printed already
 	}
 	return failed
 }

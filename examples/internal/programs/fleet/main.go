@@ -243,5 +243,5 @@ func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks,
 		return err
 	}
 	env.Judging(r.Health)
-	return env.Judge(func(c app.Condition) gate.Check { return c.Untold("this program tells health only") })
+	return env.Judge(func(c app.Condition) gate.Check { return c.Untold("this program checks health only") })
 }
