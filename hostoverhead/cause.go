@@ -49,7 +49,7 @@ func (p *params) callCause(e trace.Event, n *hostName) finding.Cause {
 		}
 		return finding.LaunchCall
 	case n.copies:
-		if !n.async || e.Duration() >= p.LongCopyCall {
+		if p.copyBlocks(e, n.async) {
 			return finding.BlockingCopy
 		}
 		return finding.LaunchCall
@@ -57,6 +57,22 @@ func (p *params) callCause(e trace.Event, n *hostName) finding.Cause {
 		return n.call
 	}
 	return finding.LaunchCall
+}
+
+// copyBlocks reports whether a copy call returns only when its copy is done. Copies within a device never block the
+// host, nor do asynchronous ones of pinned memory, or that end after the call (CUDA's "API synchronization behavior").
+// Where the trace does not show the copy, a long call is taken for a blocking one.
+func (p *params) copyBlocks(call trace.Event, async bool) bool {
+	for a := range call.Activities() {
+		name := a.Name()
+		switch {
+		case strings.Contains(name, "DtoD"), strings.Contains(name, "PtoP"):
+			return false
+		case async && (strings.Contains(name, "Pinned") || a.End() > call.End()):
+			return false
+		}
+	}
+	return !async || call.Duration() >= p.LongCopyCall
 }
 
 // waitsForDevice reports whether a call returns only when the device has caught up, so that the queue is empty then.

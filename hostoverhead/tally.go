@@ -27,7 +27,8 @@ type tallied struct {
 	ns     []int64
 	count  int
 	source string
-	place  string // inside which operation it first occurred
+	place  string                           // inside which operation it first occurred
+	until  map[trace.ThreadIndex]trace.Time // end of the outermost occurrence so far
 }
 
 func newTally(w *recording, kind string, windows []interval.Span, tp int) *tally {
@@ -58,6 +59,18 @@ func (t *tally) of(name, source, place string) *tallied {
 func (o *tallied) add(step int, e trace.Event) {
 	o.ns[step] += int64(e.Duration())
 	o.count++
+}
+
+// outermost reports whether an occurrence, which come by start, is inside no other of its name on its thread.
+func (o *tallied) outermost(e trace.Event) bool {
+	if until, ok := o.until[e.Thread()]; ok && e.Start() < until {
+		return false
+	}
+	if o.until == nil {
+		o.until = map[trace.ThreadIndex]trace.Time{}
+	}
+	o.until[e.Thread()] = e.End()
+	return true
 }
 
 // addRanges adds the annotations that start in a steady step, steps themselves
@@ -94,19 +107,18 @@ func (t *tally) addFrames() {
 		if i < 0 {
 			continue
 		}
-		p := e.Parent()
-		if p.Valid() && p.NameID() == e.NameID() {
-			continue // recursion counts once
-		}
 		o := byID[e.NameID()]
 		if o == nil {
 			source, _ := names.SplitFrame(e.Name())
 			place := ""
-			if p.Valid() {
+			if p := e.Parent(); p.Valid() {
 				place = names.WithoutLine(p.Name())
 			}
 			o = t.of(names.WithoutLine(e.Name()), source, place)
 			byID[e.NameID()] = o
+		}
+		if !o.outermost(e) {
+			continue
 		}
 		o.add(i, e)
 		t.cover(e)
