@@ -632,8 +632,9 @@ func TestSumsByHand(t *testing.T) {
 		t.Errorf("%s: %s", joined.Health, notes)
 	}
 	for _, h := range []*hostComparison{{}, {ruler: rulerOf(1, true)}} {
-		if got := h.independent(); got != 1 {
-			t.Errorf("steps of no operation count for %v", got)
+		before := h.effective
+		if h.correlate(); h.effective != before {
+			t.Errorf("steps of no operation count for %v, want %v", h.effective, before)
 		}
 	}
 	same := map[string]float64{}

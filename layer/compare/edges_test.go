@@ -3,6 +3,7 @@ package compare
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -94,19 +95,44 @@ func TestSpreadByHand(t *testing.T) {
 	}
 }
 
-// How much a step resembles the one before: 1, 2, …, 8 is 0.625 uncorrected; (0.625 + 1/8) / (1 − 3/8) = 1.2.
-func TestAutocorrelation(t *testing.T) {
-	if got, ok := autocorrelation([]float64{1, 2, 3, 4, 5, 6, 7, 8}); !ok || math.Abs(got-1.2) > 1e-12 {
-		t.Errorf("%v, %v", got, ok)
+// How much a step resembles the one before it, of many short series together as of one long one.
+func TestCorrelation(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	steps := func(n int, rho float64) process {
+		x, out := r.NormFloat64(), make([]float64, n)
+		for i := range out {
+			x = rho*x + math.Sqrt(1-rho*rho)*r.NormFloat64()
+			out[i] = 100 + x
+		}
+		return processOf(out)
 	}
-	if got, ok := autocorrelation([]float64{1, -1, 1, -1, 1, -1}); !ok || math.Abs(got-(-5.0/6+1.0/6)/0.5) > 1e-12 {
-		t.Errorf("%v, %v", got, ok)
+	for _, rho := range []float64{0, 0.4, 0.8, 0.95} {
+		var short []process
+		for range 400 {
+			short = append(short, steps(12, rho))
+		}
+		if one, many := correlation(steps(5000, rho)), correlation(short...); math.Abs(one-rho) > 0.04 ||
+			math.Abs(many-rho) > 0.04 {
+			t.Errorf("%v of one series, %v of short ones, want %v", one, many, rho)
+		}
 	}
-	if _, ok := autocorrelation([]float64{1, 2, 3, 4, 5}); ok {
-		t.Error("of five steps")
+	alternating := processOf([]float64{9, 11, 9, 11, 9, 11, 9, 11})
+	for name, p := range map[string]process{"none": {}, "equal steps": processOf([]float64{1, 1, 1, 1, 1, 1}),
+		"two steps": processOf([]float64{1, 2}), "steps that alternate": alternating} {
+		if got := correlation(p); got != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
-	if _, ok := autocorrelation([]float64{1, 1, 1, 1, 1, 1}); ok {
-		t.Error("of equal steps")
+}
+
+// Steps that jump count as those beside them, and an operation that most steps lack has no typical one.
+func TestCalm(t *testing.T) {
+	x := []float64{90, 9, 10, 11, 90, 13, 12, 80, 90}
+	if got, want := calm(x), []float64{9, 9, 10, 11, 12, 13, 12, 12, 12}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := typicalStep([]float64{0, 0, 5, 0}); got != 0 {
+		t.Errorf("rare: %v", got)
 	}
 }
 

@@ -95,10 +95,11 @@ func CompareHost(a, b []*Host, o Options) *HostReport {
 // hostComparison is the work of one CompareHost.
 type hostComparison struct {
 	ruler
-	noise floors // between runs
-	sides [2][]*Host
-	keys  []opKey
-	ops   map[opKey]*hostOp
+	noise   floors // between runs
+	sides   [2][]*Host
+	keys    []opKey
+	ops     map[opKey]*hostOp
+	inertia inertia // of the operations together
 }
 
 type opKey struct{ kind, name string }
@@ -115,7 +116,9 @@ type hostOp struct {
 func (h *hostComparison) report(o *Options) *HostReport {
 	r := &HostReport{Rows: []HostRow{}, StepsNeeded: hostSteps, Floor: hostFloor,
 		FloorFrom: "assumed: no repeated runs were measured"}
-	wall := series{class: OfHost}
+	h.collect()
+	h.correlate()
+	wall := series{class: OfHost, inertia: h.inertia}
 	for side, steps := range []*int{&r.StepsA, &r.StepsB} {
 		for _, x := range h.sides[side] {
 			*steps += len(x.Walls)
@@ -125,8 +128,6 @@ func (h *hostComparison) report(o *Options) *HostReport {
 	h.pass = stat.Mean(wall.a)
 	r.Wall = interval(wall, h.judge(wall, 0, hostFloor))
 	r.Least = time.Duration(minShare * h.pass)
-	h.collect()
-	h.effective = min(h.effective, h.independent())
 	if n := h.between(); n > 0 && !h.runs {
 		r.Floor, r.FloorFrom = h.noise.host, fmt.Sprintf("from how much %d operations of this pair differ", n)
 	}
@@ -204,94 +205,64 @@ func (h *hostComparison) collect() {
 	}
 }
 
-// independent is how many independent steps one step counts for, by the autocorrelation that the operations show
-// together: one operation of ten steps does not show it, forty operations do.
-func (h *hostComparison) independent() float64 {
-	var all []float64
-	if h.runs {
-		return 1
-	}
-	for _, k := range h.keys {
-		for _, x := range [][]float64{h.ops[k].series.a, h.ops[k].series.b} {
-			if r, ok := autocorrelation(winsorised(x)); ok {
-				all = append(all, r)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return 1
-	}
-	r := min(max(median(all), 0), hostCorrelation)
-	return (1 - r) / (1 + r)
-}
-
-// autocorrelation is how much a value resembles the one before it, corrected for what short series understate.
-func autocorrelation(x []float64) (float64, bool) {
-	const least = 6 // the correction below needs more than four
-	n := float64(len(x))
-	if len(x) < least {
-		return 0, false
-	}
-	m := stat.Mean(x)
-	var own, next float64
-	for i, v := range x {
-		own += (v - m) * (v - m)
-		if i > 0 {
-			next += (v - m) * (x[i-1] - m)
-		}
-	}
-	if own == 0 {
-		return 0, false
-	}
-	return (next/own + 1/n) / (1 - 3/n), true
-}
-
 // between estimates by how much runs differ from the operations of this pair, most of which did not change: the
 // spread of their log ratios around the typical one, less what steps vary by. It replaces the assumed floor, and returns
 // of how many operations, 0 if they are too few.
 func (h *hostComparison) between() int {
 	var ratios, own []float64
+	var ops []*hostOp
 	for _, k := range h.keys {
-		s := h.ops[k].series
-		if k.kind == FigureKind || s.class != OfHost {
+		op := h.ops[k]
+		if k.kind == FigureKind || op.series.class != OfHost {
 			continue
 		}
-		r := h.judge(s, 0, 0)
-		la, lb := h.typical(s)
+		r := h.judge(op.series, 0, 0)
+		la, lb := h.typical(op.series)
 		if !r.judged || la <= 0 || lb <= 0 {
 			continue
 		}
-		v, _ := h.variance(s, 0)
-		ratios, own = append(ratios, math.Log(lb/la)), append(own, v)
+		v, _ := h.variance(op.series, 0)
+		ratios, own, ops = append(ratios, math.Log(lb/la)), append(own, v), append(ops, op)
 	}
 	if len(ratios) < hostOperations {
 		return 0
 	}
 	typical := median(ratios)
-	// What changed counts as far off: squares of a normal variable are cut at far, where their mean is cutMean.
-	const far, cutMean = 4, 0.9205
-	excess := func(floor float64) float64 {
-		var sum float64
-		for i, x := range ratios {
-			sum += min(far, (x-typical)*(x-typical)/(own[i]+2*floor*floor))
+	// What changed counts as far off: squares of a normal variable are cut at far, where their mean is cutMean. Cut
+	// squares say efficiency times as much as the variance, and their logarithm moves by slope of what it does.
+	const far, cutMean, efficiency, slope = 4, 0.9205, 0.885, 0.7385
+	excess := func(i int, floor float64) float64 { // operations that vary much say little of the runs
+		v, x := own[i]+2*floor*floor, ratios[i]-typical
+		return (min(far, x*x/v) - cutMean) / v
+	}
+	all := func(floor float64) (sum float64) {
+		for i := range ratios {
+			sum += excess(i, floor)
 		}
-		return sum/float64(len(ratios)) - cutMean
+		return sum
 	}
 	low, high := 0.0, 2*h.noise.host
-	if excess(low) > 0 {
-		for range 40 { // to a billionth
-			if mid := (low + high) / 2; excess(mid) > 0 {
-				low = mid
-			} else {
-				high = mid
-			}
-		}
-	} else {
-		high = 0
+	if all(low) <= 0 {
+		high = low
 	}
-	// A mean of cut squares says 0.885 times as much as the variance.
-	const efficiency = 0.885
-	h.noise.host, h.floorDF = max(high, floorLeast), efficiency*float64(len(ratios))
+	for range 40 { // to a billionth
+		if mid := (low + high) / 2; all(mid) > 0 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	floor := max(high, floorLeast)
+	var information float64
+	for _, v := range own {
+		v += 2 * floor * floor
+		information += 1 / (v * v)
+	}
+	h.noise.host, h.floorDF = floor, efficiency*4*math.Pow(floor, 4)*information
+	for i, op := range ops { // its own change must not hide itself: without it, by one step of Newton's method
+		square := floor*floor - excess(i, floor)/(2*slope*information)
+		op.series.floor = math.Sqrt(max(square, floorLeast*floorLeast))
+	}
 	return len(ratios)
 }
 
@@ -338,7 +309,7 @@ func (h *hostComparison) renames(r *HostReport) {
 		return cmp.Or(cmp.Compare(max(a.A, a.B), max(b.A, b.B)), cmp.Compare(a.Name, b.Name))
 	}
 	joined := func(x, y int) (series, result) {
-		s := series{class: of(x).series.class, a: of(x).series.a, b: of(y).series.b}
+		s := series{class: of(x).series.class, a: of(x).series.a, b: of(y).series.b, inertia: h.inertia}
 		return s, h.judge(s, 0, h.noise.of(s.class))
 	}
 	same := func(x, y int) bool {

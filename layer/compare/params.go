@@ -24,8 +24,6 @@ const (
 	waitPriorSD = 0.02
 	// medianCost is how much larger a median's variance is than a mean's.
 	medianCost = 1.4
-	// middleCost is the same for the mean of the middle half, which is the typical step of the host.
-	middleCost = 1.2
 	// effective is how many independent passes one pass counts for: neighbours resemble each other (autocorrelation
 	// 0.4).
 	effective = 0.43
@@ -54,8 +52,8 @@ const (
 	// hostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one
 	// server differ by.
 	hostChange = 0.03
-	// hostCorrelation bounds the autocorrelation of steps that operations of the host are taken to have, which is
-	// measured.
+	// hostCorrelation is the largest autocorrelation of steps that an operation of the host is taken to have: that of
+	// effective is the smallest.
 	hostCorrelation = 0.95
 	// renameCount is by which share the occurrences in a step of an operation may differ from those of the one it was
 	// before a rename.

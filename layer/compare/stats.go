@@ -41,11 +41,13 @@ func (c *Class) UnmarshalText(text []byte) error { return vocabulary.Set(c, "cla
 
 // A series is one row on both sides.
 type series struct {
-	class  Class
-	a, b   []float64 // totals of passes, or of runs where both sides have several
-	single bool      // one launch in a pass
-	layers []float64 // log ratios of its layers where a side has one pass
-	other  bool      // the sides spend most of it in kernels of different names
+	class   Class
+	a, b    []float64 // totals of passes, or of runs where both sides have several
+	single  bool      // one launch in a pass
+	layers  []float64 // log ratios of its layers where a side has one pass
+	other   bool      // the sides spend most of it in kernels of different names
+	inertia inertia   // of steps of the host
+	floor   float64   // between runs, where the row has its own; 0: that of its class
 }
 
 // put adds values of a side.
@@ -103,6 +105,7 @@ func quantile(df, q float64) float64 {
 // judge tests one series. shift is the logarithm of the common shift of its class, floor the relative standard
 // deviation between runs.
 func (k ruler) judge(s series, shift, floor float64) result {
+	floor = cmp.Or(s.floor, floor)
 	r := result{delta: stat.Mean(s.b) - stat.Mean(s.a), p: 1}
 	na, nb := float64(len(s.a)), float64(len(s.b))
 	if na == 0 || nb == 0 || k.pass <= 0 {
@@ -120,9 +123,8 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	se := math.Sqrt(v)
 	la, lb := k.typical(s)
 	r.typical, r.se, r.df = lb-la, se*reference, df
-	if s.class == OfHost && !k.runs && min(na, nb) > 1 { // one step that jumps moves the mean, which is shown, and not the typical step
-		da, db, between := deviation(s.a), deviation(s.b), floor*reference
-		r.mean = math.Sqrt(da*da/max(1, k.effective*na) + db*db/max(1, k.effective*nb) + 2*between*between)
+	if s.class == OfHost && !k.runs { // one step that jumps moves the mean, which is shown, and not the typical step
+		r.mean = math.Sqrt(r.se*r.se + jumps(s.a) + jumps(s.b))
 	}
 	switch {
 	case absolute && (len(s.a) < waitPasses || len(s.b) < waitPasses) && !k.runs:
@@ -181,48 +183,48 @@ func (k ruler) judgeWall(work, waits series, floor float64) result {
 // variance of the difference of the two locations, and its degrees of freedom (Satterthwaite).
 func (k ruler) variance(s series, floor float64) (v, df float64) {
 	na, nb := float64(len(s.a)), float64(len(s.b))
-	prior := priorSD
-	switch {
-	case s.class == Waiting:
-		prior = waitPriorSD
-	case s.class == OfHost:
-		prior = hostPriorSD
-	case s.class == Transfer:
-		prior *= collectivePrior
-	}
-	own := spread(s, k.pass)
-	free := na + nb - 2
-	if s.class == OfHost && !k.runs { // what resembles its neighbours shows less than it varies, and proves less
-		const least = 0.25 // below, the correction is larger than what is corrected
-		own /= max(least, 1-(1/k.effective-1)/max(min(na, nb)-1, 1))
-		free *= k.effective
-	}
+	own, free := spread(s, k.pass), na+nb-2
 	if k.runs {
 		v = (priorDF*floor*floor + free*own) / (priorDF + free) * (1/na + 1/nb)
 		return v, priorDF + free
 	}
-	if na == 1 || nb == 1 {
-		switch {
-		case len(s.layers) > 1:
-			prior = max(prior, layerSE*standardError(s.layers))
-		case s.single:
-			prior = max(prior, singleSD)
-		}
-	}
-	s2 := (priorDF*prior*prior + free*own) / (priorDF + free)
-	cost := func(n float64) float64 {
-		e := max(1, k.effective*n)
-		if n >= 3 {
-			if s.class == OfHost {
-				return middleCost / e
+	var within float64
+	if s.class == OfHost {
+		within, free = s.ofSteps()
+	} else {
+		prior := k.prior(s)
+		cost := func(n float64) float64 {
+			e := max(1, k.effective*n)
+			if n >= 3 {
+				return medianCost / e
 			}
-			return medianCost / e
+			return 1 / e
 		}
-		return 1 / e
+		free += priorDF
+		within = (priorDF*prior*prior + (free-priorDF)*own) / free * (cost(na) + cost(nb))
 	}
-	within, between := s2*(cost(na)+cost(nb)), 2*floor*floor
+	between := 2 * floor * floor
 	v = within + between
-	return v, v * v / (within*within/(priorDF+free) + between*between/k.floorDF)
+	return v, v * v / (within*within/free + between*between/k.floorDF)
+}
+
+// prior is the standard deviation that is expected of a row's passes before any is seen.
+func (k ruler) prior(s series) float64 {
+	prior := priorSD
+	switch s.class {
+	case Waiting:
+		prior = waitPriorSD
+	case Transfer:
+		prior *= collectivePrior
+	}
+	switch {
+	case len(s.a) > 1 && len(s.b) > 1:
+	case len(s.layers) > 1:
+		prior = max(prior, layerSE*standardError(s.layers))
+	case s.single:
+		prior = max(prior, singleSD)
+	}
+	return prior
 }
 
 // spread is the pooled variance of the values of both sides, relative to their medians (to the pass for waiting),
@@ -276,16 +278,9 @@ func winsorised(x []float64) []float64 {
 // typical are the locations of both sides.
 func (k ruler) typical(s series) (a, b float64) {
 	if s.class == OfHost && !k.runs {
-		return middle(s.a), middle(s.b)
+		return typicalStep(s.a), typicalStep(s.b)
 	}
 	return k.location(s.a), k.location(s.b)
-}
-
-// middle is the mean of the middle half: a quarter of the steps may jump, and it varies less than the median does.
-func middle(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	cut := len(s) / 4
-	return stat.Mean(s[cut : len(s)-cut])
 }
 
 // location is the typical pass: the median where there are three, as single passes jump.
