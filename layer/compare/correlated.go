@@ -139,14 +139,15 @@ func (s series) ofSteps() (v, df float64) {
 	a, b := processOf(winsorised(s.a)), processOf(winsorised(s.b))
 	free := max(0, a.n-1) + max(0, b.n-1)
 	own := func(rho float64) (variance, means float64) {
-		var sum float64
+		var sum, plain float64
 		for _, p := range []process{a, b} {
 			if p.n > 0 {
 				squares, _ := p.residual(rho)
-				sum += squares
+				sum, plain = sum+squares, plain+p.squares
 			}
 		}
-		return sum / max(1, free), meanVariance(rho, len(s.a)) + meanVariance(rho, len(s.b))
+		// what drifts smoothly adds little from step to step, and varies as much as it is seen to
+		return max(sum, plain) / max(1, free), meanVariance(rho, len(s.a)) + meanVariance(rho, len(s.b))
 	}
 	variance, means := own(s.inertia.rho)
 	if free > 0 { // the variance is known as well as its values and their correlation are

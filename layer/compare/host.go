@@ -258,10 +258,12 @@ func (h *hostComparison) between() int {
 		v += 2 * floor * floor
 		information += 1 / (v * v)
 	}
-	h.noise.host, h.floorDF = floor, efficiency*4*math.Pow(floor, 4)*information
+	known := func(floor float64) float64 { return efficiency * 4 * math.Pow(floor, 4) * information }
+	h.noise.host, h.floorDF = floor, known(floor)
 	for i, op := range ops { // its own change must not hide itself: without it, by one step of Newton's method
-		square := floor*floor - excess(i, floor)/(2*slope*information)
+		square := floor*floor - max(0, excess(i, floor))/(2*slope*information)
 		op.series.floor = math.Sqrt(max(square, floorLeast*floorLeast))
+		op.series.floorDF = known(op.series.floor)
 	}
 	return len(ratios)
 }

@@ -47,7 +47,8 @@ type series struct {
 	layers  []float64 // log ratios of its layers where a side has one pass
 	other   bool      // the sides spend most of it in kernels of different names
 	inertia inertia   // of steps of the host
-	floor   float64   // between runs, where the row has its own; 0: that of its class
+	// between runs, and how well it is known, where the row has its own; 0: that of its class
+	floor, floorDF float64
 }
 
 // put adds values of a side.
@@ -205,7 +206,7 @@ func (k ruler) variance(s series, floor float64) (v, df float64) {
 	}
 	between := 2 * floor * floor
 	v = within + between
-	return v, v * v / (within*within/free + between*between/k.floorDF)
+	return v, v * v / (within*within/free + between*between/cmp.Or(s.floorDF, k.floorDF))
 }
 
 // prior is the standard deviation that is expected of a row's passes before any is seen.
