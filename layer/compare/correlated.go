@@ -105,11 +105,12 @@ func processOf(x []float64) process {
 // residual is the sum of squares around the mean that fits best, of steps of correlation rho: its expectation is n − 1
 // times the variance of a step. ones is the information on the mean.
 func (p process) residual(rho float64) (squares, ones float64) {
+	const exact = 1e-12 // as far as sums of squares are
 	scale := 1 / (1 - rho*rho)
 	squares = scale * (p.squares + rho*rho*p.innerSquares - 2*rho*p.products)
 	ones = ((1 + rho) + (p.n-1)*(1-rho)) / (1 + rho)
 	mean := scale * (1 - rho) * (p.sum - rho*p.inner)
-	return squares - mean*mean/ones, ones
+	return max(squares-mean*mean/ones, exact*p.squares), ones
 }
 
 // correlation is the most likely one that the processes share.
