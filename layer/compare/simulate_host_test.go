@@ -91,7 +91,7 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 	}{
 		{hostWorld{0.4, 0.02, 0.01}, 40, 1.5, 0.9, 1}, {hostWorld{0.4, 0.02, 0.01}, 40, 1.05, 0, 0.05},
 		{hostWorld{0.4, 0.01, 0}, 80, 1.2, 0.9, 1}, {hostWorld{0.4, 0, 0.01}, 80, 1.2, 0.9, 1},
-		{hostWorld{0.4, 0.02, 0}, 80, 1.2, 0.85, 1}, {hostWorld{0.8, 0.01, 0}, 80, 1.2, 0.85, 1},
+		{hostWorld{0.4, 0.02, 0}, 80, 1.2, 0.8, 1}, {hostWorld{0.8, 0.01, 0}, 80, 1.2, 0.85, 1},
 		{hostWorld{0.8, 0.02, 0}, 80, 1.3, 0.9, 1}, {hostWorld{0.4, 0.05, 0}, 80, 1.2, 0, 1},
 	} {
 		r := rand.New(rand.NewPCG(5, 40))
