@@ -234,10 +234,6 @@ func isSkippable(h []byte) bool {
 // Format returns how the stream is compressed.
 func (d *Reader) Format() Format { return d.format }
 
-// Compressed returns how many bytes of the underlying stream were read, some of
-// them perhaps ahead of the decoder.
-func (d *Reader) Compressed() int64 { return d.src.n }
-
 // Close frees the decoder. It does not close the underlying reader.
 func (d *Reader) Close() error {
 	d.close()

@@ -48,9 +48,6 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// IsLoss reports whether data was lost, rather than repaired.
-func (r Reason) IsLoss() bool { return r != ReasonNone && r <= lastLost }
-
 // Loss is one thing lost or repaired.
 type Loss struct {
 	Reason Reason
