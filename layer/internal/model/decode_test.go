@@ -2,6 +2,7 @@ package model
 
 import (
 	"math/rand"
+	"slices"
 	"testing"
 )
 
@@ -62,6 +63,34 @@ func TestDropsKeepColumns(t *testing.T) {
 		if wrong > len(rows)/100 {
 			t.Errorf("seed %d: %d of %d kernels at another column, missing %v", seed, wrong, len(rows),
 				read.Passes[0].Missing)
+		}
+	}
+}
+
+// TestHolesWhereTheHostIsSlow: where the GPU idles long before every kernel, any gap holds a stretch of records. A hole
+// of whole layers, which leaves all kernels as they were, is where the GPU idles as long as it takes.
+func TestHolesWhereTheHostIsSlow(t *testing.T) {
+	for seed := range int64(60) {
+		r := rand.New(rand.NewSource(seed))
+		unit := 8 + r.Intn(10)
+		full := stack(4+r.Intn(60), unit)
+		jittered := func() []Row {
+			rows := slices.Clone(full)
+			for j := range rows {
+				rows[j].Gap = Span(30000 + r.Intn(40000))
+			}
+			return rows
+		}
+		profile, rows := jittered(), jittered()
+		lost := unit * (1 + r.Intn(2))
+		from := 2 + r.Intn(len(rows)-4-lost)
+		for _, x := range rows[from : from+lost] {
+			rows[from+lost].Gap += x.Time + x.Gap
+		}
+		rows = slices.Delete(rows, from, from+lost)
+		read := Decode(Stretch{Rows: rows}, []*Profile{NewProfile(profile, letters)})
+		if len(read.Passes) != 1 || len(read.Passes[0].Missing) != 1 || read.Passes[0].Missing[0].From != from {
+			t.Errorf("seed %d: %d records lost before column %d, read as %+v", seed, lost, from, read)
 		}
 	}
 }

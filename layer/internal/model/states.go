@@ -31,14 +31,17 @@ type Profile struct {
 	names   *Names
 	at      map[int32][]int32 // columns by name, ascending
 	least   []int64           // least[j]: the least time that the columns before j take
+	usual   []int64           // usual[j]: the time that they usually take, with the idle time before each
 }
 
 // NewProfile makes the profile of rows that a pass ran.
 func NewProfile(rows []Row, names *Names) *Profile {
-	p := &Profile{Columns: rows, names: names, at: map[int32][]int32{}, least: make([]int64, len(rows)+1)}
+	p := &Profile{Columns: rows, names: names, at: map[int32][]int32{}, least: make([]int64, len(rows)+1),
+		usual: make([]int64, len(rows)+1)}
 	for j, r := range rows {
 		p.at[r.Name] = append(p.at[r.Name], int32(j))
 		p.least[j+1] = p.least[j] + int64(r.Time)/leastTime
+		p.usual[j+1] = p.usual[j] + int64(r.Time) + int64(r.Gap)
 	}
 	return p
 }
@@ -67,6 +70,7 @@ const (
 	costPerHole = .01 // each record of it
 	costNoTime  = 16  // a stretch would have taken longer than the GPU idles
 	costOrder   = 5   // a few would: two streams take turns in another order
+	costUnusual = 3   // at most: the idle time is not what a stretch usually takes, a nat per factor e
 	costNext    = 2   // another pass begins
 	costOutside = 4.5 // a kernel outside of passes
 	costLeave   = 3   // the first of them
@@ -111,6 +115,11 @@ func (p *Profile) skip(from, to int, idle int64) float64 {
 			return cost + costOrder
 		}
 		cost += costNoTime
+	}
+	if k > fewDropped && from > 0 && to < len(p.Columns) {
+		// Where the host is slow every gap holds a stretch: the place is where the GPU idles as long as it would take.
+		usual := p.usual[to] - p.usual[from] + int64(p.Columns[to].Gap)
+		cost += min(costUnusual, math.Abs(math.Log(float64(idle+slack)/float64(usual+slack))))
 	}
 	return cost
 }
