@@ -226,6 +226,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	a.listModels(w, results)
 	a.listDamage(w, results)
 	a.cover()
+	a.check(w, results)
 	a.Evidence = append(a.Evidence, found.Evidence...)
 	a.addLayerEvidence(w, results)
 	a.chooseSteady(w.Ended)

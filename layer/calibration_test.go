@@ -1,9 +1,7 @@
 package layer_test
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/internal/gen/mixed"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // calibration is how right answers are that were printed with a confidence, by tenths.
@@ -21,11 +20,10 @@ type calibration struct {
 	cases, sure, wrong, right, rightSure int
 	n                                    [10]int
 	printed, share                       [10]float64
-	doubts                               map[string]*doubted
+	doubts                               []doubted // by the gravest, as in segment.Limits
 }
 
-// doubted are answers with one thing in doubt: how many, how many of them are below 90% right, and the sum of what is
-// right.
+// doubted are answers with one gravest doubt: how many, how many of them are below 90% right, and the sum of what is right.
 type doubted struct {
 	n, wrong int
 	share    float64
@@ -34,23 +32,16 @@ type doubted struct {
 // add notes an answer about a device.
 func (c *calibration) add(d *layer.Device, share, conf float64) {
 	if c.doubts == nil {
-		c.doubts = map[string]*doubted{}
+		c.doubts = make([]doubted, len(segment.Limits))
 	}
-	seen := map[string]bool{}
+	words := ""
 	for _, e := range d.Evidence {
-		_, words, _ := strings.Cut(e.Detail, "; in doubt: ")
-		for _, w := range strings.Split(words, ", ") {
-			if w == "" || seen[w] {
-				continue
-			}
-			seen[w] = true
-			if c.doubts[w] == nil {
-				c.doubts[w] = &doubted{}
-			}
-			x := c.doubts[w]
-			if x.n, x.share = x.n+1, x.share+share; share < 0.9 {
-				x.wrong++
-			}
+		words += e.Detail
+	}
+	if k := slices.IndexFunc(segment.Limits, func(l segment.Limit) bool { return strings.Contains(words, l.Word) }); k >= 0 {
+		x := &c.doubts[k]
+		if x.n, x.share = x.n+1, x.share+share; share < 0.9 {
+			x.wrong++
 		}
 	}
 	k := min(9, int(conf*10))
@@ -124,11 +115,11 @@ func TestCalibration(t *testing.T) {
 		c := &by[which]
 		fmt.Fprintf(&b, "%s: expected calibration error %.3f; %d of %d printed with 0.95 are below 90%% right; %d of %d right ones are printed with that\n", name, c.off(), c.wrong, c.sure, c.rightSure, c.right)
 	}
-	b.WriteString("\n| in doubt | tuned on: cases | below 90% | mean right | others: cases | below 90% | mean right |\n|---|---|---|---|---|---|---|\n")
-	for _, w := range slices.Sorted(maps.Keys(by[0].doubts)) {
-		fmt.Fprintf(&b, "| %s |", w)
+	b.WriteString("\n| gravest doubt | leaves | tuned on: cases | below 90% | mean right | others: cases | below 90% | mean right |\n|---|---|---|---|---|---|---|---|\n")
+	for k, l := range segment.Limits {
+		fmt.Fprintf(&b, "| %s | %.3f |", l.Word, l.Most)
 		for _, c := range by {
-			x := cmp.Or(c.doubts[w], &doubted{})
+			x := c.doubts[k]
 			fmt.Fprintf(&b, " %d | %d | %.3f |", x.n, x.wrong, x.share/float64(max(1, x.n)))
 		}
 		b.WriteByte('\n')

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/operator"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -147,7 +148,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			}
 			sure := float32(1)
 			if r.Scrambled {
-				sure = ladder.CapScrambled
+				sure = segment.Scrambled
 			}
 			row := a.rowsOf(found, rows, sure)
 			for k, i := range r.Kernels {
@@ -165,7 +166,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			found = found.surely()
 		}
 		if r.Scrambled { // the order that they rest on is not the one that ran
-			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, ladder.CapScrambled)}
+			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, segment.Scrambled)}
 		} else if found.rows == nil {
 			found.rows = a.rowsOf(found.of, rows, 1)
 		}

@@ -433,3 +433,30 @@ func TestIntactRunsHaveNoDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestLayersOfDraftsAreDoubted: where runs of a draft model in front of each pass are counted as its layers, the answer
+// is printed as doubtful, and says why.
+func TestLayersOfDraftsAreDoubted(t *testing.T) {
+	seen := 0
+	for _, c := range casesOf(mixed.Held(), *groupSeed, 1, "hole, annotated") {
+		if !strings.Contains(c.Name, "EAGLE-3 in front") {
+			continue
+		}
+		seen++
+		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &an.Devices[0]
+		j := judge(d, c)
+		said := slices.ContainsFunc(d.Evidence, func(e layer.Evidence) bool {
+			return strings.Contains(e.Detail, "as runs of a draft model do")
+		})
+		if j.right < 0.9 && (j.conf > 0.8 || !said) {
+			t.Errorf("%s: %.3f right, printed %.3f: %+v", c.Name, j.right, j.conf, d.Evidence)
+		}
+	}
+	if seen == 0 {
+		t.Error("no such run")
+	}
+}

@@ -1,9 +1,7 @@
 package ladder
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
@@ -30,21 +28,12 @@ func (w *Work) judge(results []*Result, m *Model) {
 		d.Foreign = r.foreign
 		d.Miscounted = tooMany
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != RungGraph
-		if d.Front && guessed && len(results) == 1 {
-			w.countFromEnd(r, d)
-			continue
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph {
+			w.doubtEnds(r, &d)
 		}
-		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph &&
-			segment.MissingEnds(r.Seq, r.st.Starts).End {
-			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, segment.CapBack)
-			if d.Uneven > segment.DoubtUneven {
-				r.LayerConf = min(r.LayerConf, segment.CapUneven)
-			}
-			r.doubts = fmt.Sprintf("nothing shows where the pass ends: there may be more than %d layers", r.Count)
-		}
+		d.Ragged = d.Ragged || r.Cut != Uncut
 		if r.LayerEvidence == RungRepeat {
-			r.LayerConf = segment.Judge(r.LayerConf, d)
-			r.doubts = joined(r.doubts, segment.Words(d))
+			r.LayerConf, r.doubts = segment.Judge(r.LayerConf, d), d
 		}
 	}
 	if guessed {
@@ -64,30 +53,23 @@ func cutBetween(results []*Result) bool {
 	})
 }
 
-// countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no
-// end of its own either, only the order of its layers is known.
-func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
-	d.Front = false
-	r.Cut, r.FromEnd = CutAtStart, true
-	if segment.MissingEnds(r.Seq, r.st.Starts).End {
-		r.Cut, r.LayerConf = CutAtBoth, segment.CapLost
-		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.Count)
-		return
+// doubtEnds says which ends of the only pass nothing shows, where the number of its layers was read from itself. Its
+// layers count from the end where it may lack the first ones.
+func (w *Work) doubtEnds(r *Result, d *segment.Doubts) {
+	missing := segment.MissingEnds(r.Seq, r.st.Starts)
+	switch {
+	case d.Front && missing.End:
+		r.Cut, r.FromEnd, d.Lost = CutAtBoth, true, true
+	case d.Front:
+		r.Cut, r.FromEnd, d.FromEnd = CutAtStart, true, true
+		f := segment.Window(r.Seq, r.st, r.Seq.Len(), CutAtStart.ends()) // of as many layers as there may be
+		f.First = 0
+		w.byFitted(r, f, r.LayerEvidence, r.LayerConf)
+	case missing.End:
+		r.Cut, d.Endless = CutAtEnd, true
 	}
-	f := segment.Window(r.Seq, r.st, r.Seq.Len(), CutAtStart.ends()) // of as many layers as there may be
-	f.First = 0
-	w.byFitted(r, f, r.LayerEvidence, min(segment.CapBack, segment.Judge(r.LayerConf, d)))
-	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), segment.Words(d))
+	d.Front = false
 }
-
-// joined puts two doubts one after the other; each may be "".
-func joined(first, second string) string {
-	return strings.Trim(first+"; "+second, "; ")
-}
-
-// CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do
-// not belong together: half of the kernels of the one real trace are in another layer than the one they ran in.
-const CapScrambled = 0.5
 
 // doubtScrambled lowers the confidence of replays if the order of the file shows that their records are
 // scrambled.
@@ -96,8 +78,7 @@ func (w *Work) doubtScrambled(results []*Result) {
 		if r.Count == 0 || !slices.ContainsFunc(r.Kernels, w.Replayed) {
 			continue
 		}
-		r.LayerConf, r.Scrambled = min(r.LayerConf, CapScrambled), true
-		r.doubts = joined(r.doubts, "records are scrambled: names and times of kernels do not belong together")
+		r.LayerConf, r.Scrambled, r.doubts.Scrambled = min(r.LayerConf, segment.Scrambled), true, true
 	}
 }
 

@@ -17,9 +17,9 @@ func TestJudgedPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(8), firstLayers(8)
 	bare := func(pass string) string { return strings.ReplaceAll(pass, "n", "") }
 	const (
-		noFront = "the window does not hold the first layers: they count from the end, and there may be more than 8"
-		noEnd   = "nothing shows where the pass ends: there may be more than 8 layers"
-		noEnds  = "nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than 8"
+		noFront = "the window cuts off the first layers: they count from the end"
+		noEnd   = "nothing shows where the pass ends: there may be more layers"
+		noEnds  = "nothing shows where the pass begins or ends: there may be more layers"
 		noNorm  = "no norm before the mixer to begin layers with"
 		halfOf  = "layers that do not begin with a norm, " + noNorm
 		noBegin = "nothing shows where the pass begins"
@@ -35,28 +35,28 @@ func TestJudgedPasses(t *testing.T) {
 	}{
 		{"whole", []string{whole}, "repeats", "structure", Uncut, "0+8 0.99: "},
 		{"begins within a layer", []string{front}, "repeats", "structure", Uncut,
-			"0+9 from the end, cut at start 0.75: " + strings.Replace(noFront, "8", "9", 1) + "; " + rest},
+			"0+9 from the end, cut at start 0.94: " + rest + ", " + noFront},
 		{"begins with a layer", []string{front[5:]}, "repeats", "structure", Uncut,
 			"0+8 from the end, cut at start 0.97: " + noFront},
 		{"begins within one, and their number was given", []string{front}, "flag", "structure", Uncut,
-			"0+8 0.5: " + noBegin + ", " + rest},
+			"0+8 0.75: " + noBegin + ", " + rest},
 		{"begins within one, in front of another", []string{front, whole}, "repeats", "structure", Uncut,
-			"0+8 0.5: " + noBegin + ", " + rest},
+			"0+8 0.75: " + noBegin + ", " + rest},
 		{"begins within one, and a graph launch ran it", []string{front}, "repeats", "graph", Uncut,
-			"0+8 0.75: " + rest},
+			"0+8 0.94: " + rest},
 		{"ends within a layer", []string{behind}, "repeats", "structure", Uncut,
-			"0+8 cut at end 0.75: " + noEnd + "; " + rest},
+			"0+8 cut at end 0.94: " + rest + ", " + noEnd},
 		{"ends with a layer", []string{behind[:len(behind)-5]}, "repeats", "structure", Uncut,
 			"0+8 cut at end 0.97: " + noEnd},
 		{"ends within one, and their number was given", []string{behind}, "flag", "structure", Uncut,
-			"0+8 0.75: " + rest},
+			"0+8 0.94: " + rest},
 		{"ends within one, in front of another", []string{behind, whole}, "repeats", "structure", Uncut,
-			"0+8 0.75: " + rest},
+			"0+8 0.94: " + rest},
 		{"ends within one, and a graph launch ran it", []string{behind}, "repeats", "graph", Uncut,
-			"0+8 0.75: " + rest},
+			"0+8 0.94: " + rest},
 		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.89: " + halfOf},
 		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut,
-			"0+8 from the end, cut at both 0.1: " + noEnds},
+			"0+8 from the end, cut at both 0.1: " + noEnds + ", several norms that uneven or cut layers may begin with, " + rest},
 	} {
 		w, results := passesOfLetters(c.passes...)
 		for p, r := range results {
@@ -74,7 +74,7 @@ func TestJudgedPasses(t *testing.T) {
 		if r.Cut != Uncut {
 			got += " cut at " + string(r.Cut)
 		}
-		got += fmt.Sprintf(" %.2g: %s", float64(int(100*r.LayerConf))/100, r.doubts)
+		got += fmt.Sprintf(" %.2g: %s", float64(int(100*r.LayerConf))/100, segment.Words(r.doubts))
 		if got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
 		}
@@ -83,8 +83,8 @@ func TestJudgedPasses(t *testing.T) {
 	for _, r := range results {
 		second.byRepeats(r, 8)
 	}
-	if second.judge(results, &Model{Layers: 8, Source: "repeats"}); strings.Contains(results[1].doubts, noBegin) {
-		t.Errorf("a second pass that begins within a layer is in doubt: %s", results[1].doubts)
+	if second.judge(results, &Model{Layers: 8, Source: "repeats"}); results[1].doubts.Front {
+		t.Errorf("a second pass that begins within a layer is in doubt: %s", segment.Words(results[1].doubts))
 	}
 }
 
@@ -135,8 +135,8 @@ func TestDoubtOfScrambledRecords(t *testing.T) {
 		w, all := workOfLetters("abab", c.graphs)
 		results := []*Result{{Span: Span{Kernels: all}, Count: c.layers, LayerConf: 0.9, Layer: []int32{0, 0, 1, 1}}}
 		w.doubtScrambled(results)
-		if r := results[0]; r.Scrambled != c.want || (r.LayerConf == CapScrambled) != c.want ||
-			(r.doubts != "") != c.want {
+		if r := results[0]; r.Scrambled != c.want || (r.LayerConf == segment.Scrambled) != c.want ||
+			r.doubts.Scrambled != c.want {
 			t.Errorf("%s: scrambled %v with %v, want %v", c.name, r.Scrambled, r.LayerConf, c.want)
 		}
 	}

@@ -26,7 +26,7 @@ type Result struct {
 	FromEnd        bool    // layers count from the end: which the first one is cannot be known
 	LayerEvidence  Rung
 	LayerConf      float64
-	doubts         string       // what speaks against the layers, in words
+	doubts         segment.Doubts
 	Scrambled      bool         // names and times of its records do not belong together
 	foreign        bool         // read by a whole pass whose layers are unlike these
 	st             *segment.Cut // nil unless by anchors or repeats
@@ -263,8 +263,8 @@ func (w *Work) Describe(r *Result) string {
 	} else if out += "; layer start ambiguous within " + table.Counted(width, "kernel", "kernels"); st.ByRole {
 		out += ", set at the input norm"
 	}
-	if r.doubts != "" {
-		out += "; in doubt: " + r.doubts
+	if words := segment.Words(r.doubts); words != "" {
+		out += "; in doubt: " + words
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"math/rand"
 	"slices"
 	"strings"
@@ -144,5 +145,18 @@ func TestFamiliesOfFewLayers(t *testing.T) {
 		if right[what] < want {
 			t.Errorf("%s: %d are right, want %d; others:\n%s", what, right[what], want, strings.Join(wrong[what], "\n"))
 		}
+	}
+}
+
+// TestLimitsAscend: the gravest doubt is the first, as [Judge] takes the first one that holds.
+func TestLimitsAscend(t *testing.T) {
+	if !slices.IsSortedFunc(Limits, func(a, b Limit) int { return cmp.Compare(a.Most, b.Most) }) {
+		t.Error("a doubt leaves less than one above it")
+	}
+	if got := Judge(0.9, Doubts{Nameless: true, Endless: true}); got != 0.799 {
+		t.Errorf("the gravest of two doubts leaves %v", got)
+	}
+	if got := Judge(0.3, Doubts{Nameless: true}); got != 0.3 {
+		t.Errorf("a doubt raises 0.3 to %v", got)
 	}
 }

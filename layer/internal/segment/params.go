@@ -208,10 +208,9 @@ const (
 	halfShare = 4
 	halfNames = 0.9
 
-	// Doubts, and what they leave of the confidence. All are read off the battery of generated cases: below the first
-	// number nearly all cases are right, above it the share that the second says. capFront is for passes that may
-	// begin anywhere. doubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in layers of
-	// that one in the battery; those of a decoder read by its encoder 0.8.
+	// From where on something is doubted, see [Limits]. All are read off the battery of generated cases: below them
+	// nearly all cases are right. doubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in
+	// layers of that one in the battery; those of a decoder read by its encoder 0.8.
 	doubtForeign   = 0.87
 	doubtUnlike    = 0.05
 	doubtOutside   = 0.02
@@ -220,22 +219,8 @@ const (
 	doubtSome      = 0.045
 	DoubtUneven    = 0.1
 	doubtUnstarted = 0.1
-	capFront       = 0.5
-	capUnlike      = 0.795
-	capForeign     = 0.795
-	capOutside     = 0.75
-	capSingle      = 0.95
-	capGuess       = 0.92
-	CapUneven      = 0.6
-	capNameless    = 0.799
-	capUnstarted   = 0.899
-	capDamaged     = 0.795
-	capUnplaced    = 0.899
-	CapLost        = 0.1
-	CapBack        = 0.97
-	capParts       = 0.795
-	capSeveral     = 0.795
-	capMiscounted  = 0.795
+	// CapBack is what is left where nothing shows how many layers there are.
+	CapBack = 0.97
 	// Layers begin with a norm, or none does: of a decoder that is read as halves every second one does, and where
 	// three kernels in a hundred were lost three in a hundred do not. In between some do: more than doubtMixed, less
 	// than all but that.
@@ -246,13 +231,13 @@ const (
 
 	// What a rung of the ladder is worth, before anything contradicts it.
 	ConfidenceWhole        = 0.3
-	ConfidenceOneStack     = 0.95
+	ConfidenceOneStack     = 0.98
 	ConfidenceStructure    = 0.995
 	ConfidenceLoose        = 0.985
 	ConfidenceProfilerStep = 0.9
 	ConfidenceAnchor       = 0.97 // layers
-	confidenceRepeat       = 0.96
-	confidenceAlike        = 0.035
+	confidenceRepeat       = 0.975
+	confidenceAlike        = 0.02
 	confidenceOpen         = 0.1 // least, most more by likeness, less by an open boundary
 	ConfidenceReference    = 0.985
 	ConfidenceBothEnds     = 0.4
