@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
@@ -311,7 +312,7 @@ func passNote(s ReportPass) string {
 		notes = append(notes, "listed below")
 	}
 	if s.Partial != "" {
-		notes = append(notes, "cut at "+s.Partial)
+		notes = append(notes, layer.CutWords(s.Partial))
 	}
 	for _, n := range []string{s.Model, s.Note} {
 		if n != "" {

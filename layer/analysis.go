@@ -162,7 +162,7 @@ func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 		}
 	}
 	if fp.NumLayers == 0 {
-		return nil, nil, fmt.Errorf("%w: layer %d; no layers were found in pass %d: take another pass, or give the number of layers or a config", ErrRange, l, p)
+		return nil, nil, fmt.Errorf("%w: no layers were found in pass %d: take another pass, or give the number of layers or a model config", ErrRange, p)
 	}
 	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %s", ErrRange, l, p, fp.numbers())
 }
@@ -336,6 +336,17 @@ const (
 	cutAtEnd   = string(ladder.CutAtEnd)
 	cutAtBoth  = string(ladder.CutAtBoth)
 )
+
+// CutWords says where the window cuts a pass by its Partial: "cut at both ends". It is "" for a complete pass.
+func CutWords(partial string) string {
+	switch partial {
+	case "":
+		return ""
+	case cutAtBoth:
+		return "cut at both ends"
+	}
+	return "cut at " + partial
+}
 
 // Layer is one decoder layer of one pass.
 type Layer struct {

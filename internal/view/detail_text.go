@@ -40,6 +40,11 @@ func (d *Detail) kernelTable(p *table.Writer) {
 	// one half a layer is no news
 	halves := slices.ContainsFunc(d.Kernels, func(k KernelRow) bool { return k.Half != d.Kernels[0].Half })
 	rows, operators := d.byOperator()
+	starts := make([]int, len(rows))
+	for i, k := range rows {
+		starts[i] = k.Index
+	}
+	slices.Sort(starts) // a kernel's number is its place among the layer's
 	lines := slices.ContainsFunc(rows, func(k *KernelRow) bool { return k.ModelLine != "" })
 	tab := table.New(slices.Concat([]table.Column{table.Number("#"), table.Number("µs"), table.Number("%")},
 		cells(halves, table.Text("Half")),
@@ -58,7 +63,8 @@ func (d *Detail) kernelTable(p *table.Writer) {
 			line("", table.Fixed(sum, 3), percent(sum, d.Metadata.TotalDurUS), "", string(k.Operator), "", "",
 				strconv.Itoa(n)+" kernels")
 		}
-		line(strconv.Itoa(i+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, own,
+		number, _ := slices.BinarySearch(starts, k.Index)
+		line(strconv.Itoa(number+1), table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS), k.Half, own,
 			k.ModelLine, d.label(k.Category), k.Label)
 	}
 	p.Heading(2, "Kernels")
@@ -79,22 +85,26 @@ func sumOf(rows []*KernelRow, op profile.Operator) (n int, us float64) {
 	return n, us
 }
 
-// byOperator returns the rows in the order in which a model runs its operators, those of one operator by start; and
-// whether enough operators are known. If not, the order is that of d.Kernels.
+// byOperator returns the rows by start, but those of one operator together, where its first one runs; and whether
+// enough operators are known. If not, the order is that of d.Kernels.
 func (d *Detail) byOperator() ([]*KernelRow, bool) {
 	rows := make([]*KernelRow, len(d.Kernels))
-	known := 0.0
+	known, first := 0.0, map[profile.Operator]int{}
 	for i := range d.Kernels {
-		rows[i] = &d.Kernels[i]
-		if rows[i].OperatorConfidence > 0 {
-			known += rows[i].DurUS
+		k := &d.Kernels[i]
+		rows[i] = k
+		if k.OperatorConfidence > 0 {
+			known += k.DurUS
+		}
+		if at, ok := first[k.Operator]; !ok || k.Index < at {
+			first[k.Operator] = k.Index
 		}
 	}
 	if len(rows) == 0 || known < minOperatorShare*d.Metadata.TotalDurUS {
 		return rows, false
 	}
 	slices.SortFunc(rows, func(x, y *KernelRow) int {
-		return cmp.Or(compareOperators(string(x.Operator), string(y.Operator)), x.Index-y.Index)
+		return cmp.Or(first[x.Operator]-first[y.Operator], x.Index-y.Index)
 	})
 	return rows, true
 }

@@ -154,11 +154,11 @@ func (t *Timeline) passTable(p *table.Writer, most int) {
 	if most > 0 && len(rows) > most {
 		rows = rows[:most]
 	}
-	longest, layer := 0.0, 0.0
+	longest, longestLayer := 0.0, 0.0
 	for i := range rows {
-		longest, layer = max(longest, rows[i].DurationMS), max(layer, rows[i].FirstLayerMS, rows[i].AvgLayerMS)
+		longest, longestLayer = max(longest, rows[i].DurationMS), max(longestLayer, rows[i].FirstLayerMS, rows[i].AvgLayerMS)
 	}
-	span, wall, lay := max(3, places(longest)+1), places(longest), places(layer)
+	span, wall, lay := max(3, places(longest)+1), places(longest), places(longestLayer)
 	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"),
 		table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
 		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"),
@@ -167,7 +167,7 @@ func (t *Timeline) passTable(p *table.Writer, most int) {
 		r := &rows[i]
 		note := r.Note
 		if r.Partial {
-			note = join("partial: cut at "+r.Cut, note)
+			note = join("partial: "+layer.CutWords(r.Cut), note)
 		}
 		avg, first := table.Fixed(r.AvgLayerMS, lay), table.Fixed(r.FirstLayerMS, lay)
 		if r.Layers == 0 {

@@ -205,19 +205,20 @@ func TestLayersInWords(t *testing.T) {
 		doubts segment.Doubts
 		want   string
 	}{
-		{segment.Cut{Starts: []int{0, 2, 4}}, segment.Doubts{}, "2 layers of 2 kernels; layer start certain"},
-		{segment.Cut{Starts: []int{0, 2, 4, 7}}, segment.Doubts{}, "3 layers (2 of 2, 1 of 3 kernels); layer start certain"},
+		{segment.Cut{Starts: []int{0, 2, 4}}, segment.Doubts{}, "2 layers of 2 kernels; layers start at one kernel only"},
+		{segment.Cut{Starts: []int{0, 2, 4, 7}}, segment.Doubts{},
+			"2 layers of 2 kernels, 1 of 3; layers start at one kernel only"},
 		{segment.Cut{Starts: []int{0, 1, 3}}, segment.Doubts{Lost: true, Nameless: true},
-			"2 layers (1 of 1, 1 of 2 kernels); layer start certain; in doubt: " +
+			"1 layer of 1 kernel, 1 of 2; layers start at one kernel only; in doubt: " +
 				"nothing shows where the pass begins or ends: there may be more layers, no kernel is known to mix tokens"},
 		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, segment.Doubts{},
-			"4 layers (1 of 1, 1 of 2, 1 of 3, … (4 lengths) kernels); layer start ambiguous within 1 kernel"},
+			"1 layer of 1 kernel, 1 of 2, 1 of 3, … 4 lengths; what repeats leaves their start open within 1 kernel"},
 		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, segment.Doubts{},
-			"1 layer of 2 kernels; layer start ambiguous within 2 kernels, set at the input norm"},
+			"1 layer of 2 kernels; what repeats leaves their start open within 2 kernels, set at the input norm"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, segment.Doubts{},
-			"1 layer of 2 kernels; anchor anchor_kernel; layer start certain"},
+			"1 layer of 2 kernels; anchor anchor_kernel; layers start at one kernel only"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, segment.Doubts{},
-			"1 layer of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; layer start certain"},
+			"1 layer of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; layers start at one kernel only"},
 	} {
 		if got := w.Describe(&Result{Seq: seq, st: &c.cut, doubts: c.doubts}); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)

@@ -245,22 +245,20 @@ func (w *Work) Describe(r *Result) string {
 	words := make([]string, min(len(of), 3), 4)
 	for k := range words {
 		words[k] = fmt.Sprintf("%d of %d", lengths[of[k]], of[k])
+		if k == 0 {
+			words[k] = table.Counted(lengths[of[k]], "layer", "layers") + " of " + table.Counted(of[k], "kernel", "kernels")
+		}
 	}
 	if len(of) > 3 {
-		words = append(words, fmt.Sprintf("… (%d lengths)", len(of)))
+		words = append(words, fmt.Sprintf("… %d lengths", len(of)))
 	}
-	out := table.Counted(st.Layers(), "layer", "layers")
-	if len(of) == 1 {
-		out += " of " + table.Counted(of[0], "kernel", "kernels")
-	} else {
-		out += " (" + strings.Join(words, ", ") + " kernels)"
-	}
+	out := strings.Join(words, ", ")
 	if len(st.Comb.Pos) > 0 {
 		out += "; anchor " + clip(w.Names[r.Seq.ID[st.Comb.Pos[0]]], 48)
 	}
 	if width := max(st.Hi-st.Lo, st.Lo-st.Hi); width == 0 {
-		out += "; layer start certain"
-	} else if out += "; layer start ambiguous within " + table.Counted(width, "kernel", "kernels"); st.ByRole {
+		out += "; layers start at one kernel only"
+	} else if out += "; what repeats leaves their start open within " + table.Counted(width, "kernel", "kernels"); st.ByRole {
 		out += ", set at the input norm"
 	}
 	if words := segment.Words(r.doubts); words != "" {
