@@ -67,11 +67,11 @@ func (c *calibration) off() (sum float64) {
 	return sum
 }
 
-// TestCalibration prints the table of docs/segmentation.md, of families that numbers were read from and of others: go
-// test ./layer -run Calibration -v -battery. Of the others at most one in a hundred answers printed with 0.95 may be
-// below 90% right, three in five right ones are printed with that, and the expected calibration error, 0.041 now, may
-// not grow. It was 0.037 before more of the answers printed with 0.8 became right: what is off is too modest. The aim is
-// 0.03: a higher limit for kernels outside of layers prints two wrong answers of TestUnseen as certain.
+// TestCalibration prints the table of docs/segmentation.md, of families that numbers were read from and of others, and
+// of each row of [segment.Limits] how right the answers are of which it is the gravest doubt: go test ./layer -run
+// Calibration -v -battery. Of the others at most one in a hundred answers printed with 0.95 may be below 90% right,
+// three in five right ones are printed with that, and the expected calibration error, 0.033 now, may not grow. The aim
+// is 0.03. What is off is too modest: a higher limit for hidden names prints wrong answers as sure.
 func TestCalibration(t *testing.T) {
 	if !*wholeBattery {
 		t.Skip("takes a minute: -battery")
@@ -125,7 +125,7 @@ func TestCalibration(t *testing.T) {
 		b.WriteByte('\n')
 	}
 	t.Log(b.String())
-	if c := &by[1]; 100*c.wrong > c.sure || 5*c.rightSure < 3*c.right || c.off() > 0.042 {
+	if c := &by[1]; 100*c.wrong > c.sure || 5*c.rightSure < 3*c.right || c.off() > 0.034 {
 		t.Error("the confidence of families that nothing was tuned on")
 	}
 }
