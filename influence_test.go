@@ -192,16 +192,16 @@ func nsysWithFault(t *testing.T, fault int) (path, kernel string) {
 func TestNoRowOfRealTracesDecides(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"traces/torch/train-graphs-5streams-a100.json.gz", ""},
-		{"traces/torch/train-pair-rank-0.json.gz", "2 passes of forward: not cross-checked"},
-		{"traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "one pass of decode: not cross-checked"},
-		{"traces/torch/hf-bert-small-eager-h100.json.gz", "one pass of forward: not cross-checked"},
+		{"traces/torch/train-pair-rank-0.json.gz", "2 passes of unknown stage: too few to check the mean"},
+		{"traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "one pass of decode: too few to check the mean"},
+		{"traces/torch/hf-bert-small-eager-h100.json.gz", "one pass of unknown stage: too few to check the mean"},
 		{"traces/nsys/synthetic-trtllm-baseline.sqlite", ""},
 		{"traces/other/rocprofv3-908_results.json.gz", "the mean forward step depends on one pass: pass 0 takes 12.6 s, " +
 			"the median of its 49 peers 39.4 ms"},
 	} {
 		r := reported(t, testdata.Shared(t, c.name), strata.ReportOptions{})
 		said := slices.DeleteFunc(slices.Clone(r.Notes), func(n string) bool {
-			return !strings.Contains(n, "depends on one") && !strings.Contains(n, "not cross-checked")
+			return !strings.Contains(n, "depends on one") && !strings.Contains(n, "too few to check")
 		})
 		if got := strings.Join(said, "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

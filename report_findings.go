@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -250,11 +251,16 @@ func (r *Report) sentence() string {
 		}
 	}
 	for _, f := range r.Findings { // sorted by size
-		if f.Kind == finding.NoFloor {
+		if unexplained(&f) {
 			return text + fmt.Sprintf(" %s: %s %s.", f.Text, table.Pct(100*f.Share, 1), f.Of.Title())
 		}
 	}
 	return text
+}
+
+// unexplained says that a finding is about operators that take much of the steps without a floor: it is always named.
+func unexplained(f *finding.Finding) bool {
+	return f.Kind == finding.NoFloor && f.Code != roofline.CodeCopies
 }
 
 // dependsOn names the activity that decides the figures by itself, "" for none.
@@ -290,7 +296,7 @@ func (r *Report) basis() finding.Basis {
 
 func stageName(s layer.Stage) string {
 	if s == "" || s == layer.StageUnknown {
-		return "forward"
+		return "unknown stage"
 	}
 	return string(s)
 }

@@ -36,7 +36,7 @@ func (r *Report) crossCheck() {
 		}
 	}
 	if len(few) > 0 {
-		r.note("%s: not cross-checked", strings.Join(slices.Compact(few), "; "))
+		r.note("%s: too few to check the mean", strings.Join(slices.Compact(few), "; "))
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *Report) checkMeans(p *reportPart) (few []string) {
 			}
 		}
 		if float64(moved) > decisiveShare*float64(all) {
-			r.note("the mean %s step depends on one pass: pass %d takes %s, the median of its %d peers %s",
+			r.note("the mean step (%s) depends on one pass: pass %d takes %s, the median of its %d peers %s",
 				stageName(k.stage), pass, table.Duration(p.wall[pass]), peers, table.Duration(usual))
 		}
 	}

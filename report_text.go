@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -222,15 +223,23 @@ func (p *printer) findings(r *Report) {
 		return
 	}
 	n := p.limit(len(r.Findings), topFindings)
-	left := 0
-	for i, f := range r.Findings {
-		if i < n || f.Kind == finding.NoFloor { // what takes most is always named
-			p.finding(i+1, &f)
-		} else {
-			left++
+	shown := 0
+	var same []string // numbers of those that are about the same kernels
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if i >= n && !unexplained(f) {
+			continue
+		}
+		shown++
+		p.finding(shown, f)
+		if f.Kind == finding.Fusion || f.Kind == finding.AboveFloor && f.Code == roofline.CodeOthers {
+			same = append(same, strconv.Itoa(shown))
 		}
 	}
-	p.more(left, "finding", "findings")
+	if len(same) > 1 {
+		fmt.Fprintf(p, "\nThe gains of %s do not add up: they are partly of the same kernels.\n", table.Join(same, "and"))
+	}
+	p.more(len(r.Findings)-shown, "finding", "findings")
 }
 
 func (p *printer) finding(n int, f *finding.Finding) {

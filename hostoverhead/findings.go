@@ -32,7 +32,8 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
-			if what := table.Cut(table.Clean(n.Name), wideName); what != c.Cause.Info().Title {
+			if what := table.Cut(table.Clean(n.Name), wideName); what != c.Cause.Info().Title &&
+				c.Cause != finding.GPUDispatch { // whose gaps have no other name
 				f.Evidence = fmt.Sprintf("Largest part: %s (%s).", what, percentOf(n.StepsNS, c.StepsNS))
 			}
 		}

@@ -102,7 +102,7 @@ type CauseInfo struct {
 	Title string
 	// Help is the line of the documentation: what the launching thread, or the device, does.
 	Help string
-	// Why follows a share in a sentence: "8% of step time the GPU is idle while host code runs".
+	// Why follows a share in a sentence: "for 8% of step time the GPU is idle while host code runs".
 	Why string
 	// Advice helps on every server. Package hostoverhead has the flags of single servers.
 	Advice Advice
@@ -141,24 +141,24 @@ var causes = [NumCauses]struct {
 	Synchronisation: {"synchronisation", CauseInfo{HostWaiting, "Synchronising calls drain the queue",
 		"The launching thread is in a call that waits for the device, or catches up after one that emptied " +
 			"the queue.",
-		"is lost to synchronising calls",
+		"synchronising calls drain the queue",
 		Advice{"Hoist the synchronisation out of the step, or keep what it waits for on the GPU.",
 			torchCUDA + "#asynchronous-execution", ""},
 		"SYNC+HOIST", "#b28b12"}},
 	BlockingCopy: {"blocking-copy", CauseInfo{HostWaiting, "Blocking copies drain the queue",
 		"The launching thread is in a copy that blocks, or catches up after one that emptied the queue.",
-		"is lost to copies that block the host", Advice{"Use pinned memory and non_blocking copies.",
+		"copies that block the host drain the queue", Advice{"Use pinned memory and non_blocking copies.",
 			torchCUDA + "#cuda-memory-pinning", ""},
 		"", "#a4932e"}},
 	Allocation: {"allocation", CauseInfo{HostWaiting, "Memory allocation keeps the GPU waiting",
 		"The launching thread allocates, frees or registers memory.",
-		"is lost to allocations",
+		"allocations keep the GPU waiting",
 		Advice{"Allocate before the run, or let the caching allocator keep its memory " +
 			"(torch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
 			torchCUDA + "#cuda-memory-management", ""}, "ALLOC", "#da6376"}},
 	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "Loading kernels keeps the GPU waiting",
 		"The launching thread loads a kernel's module, compiles, or creates graphs or streams.",
-		"is lost to loading kernels",
+		"loading kernels keeps the GPU waiting",
 		Advice{Do: "Run every kernel once before the steps that count."}, "", "#c66d91"}},
 	Lock: {"lock", CauseInfo{HostWaiting, "The launching thread waits for another thread",
 		"The launching thread waits for a lock, a condition or a queue.",
@@ -208,12 +208,12 @@ var causes = [NumCauses]struct {
 		"", "#859788"}},
 	Profiler: {"profiler", CauseInfo{ProfilerGroup, "The profiler keeps the GPU waiting",
 		"The profiler flushes its buffers or instruments on the launching thread.",
-		"is the profiler's own work",
+		"the profiler's own work keeps the GPU waiting",
 		Advice{Do: "Record fewer activities, or a shorter window: without the profiler this time is not " +
 			"lost."}, "", "#8e8aac"}},
 	UnknownCause: {"unknown", CauseInfo{UnknownGroup, "Idle time without a known cause",
 		"The trace does not say: no launch for the next kernel, nothing recorded for long, or host callbacks.",
-		"has no known cause",
+		"the GPU is idle for no known cause",
 		Advice{Do: "Record launch calls and host activity (nsys --trace=cuda,nvtx,osrt; rocprofv3 --runtime-trace; " +
 			"torch.profiler with_stack=True)."}, "", "#a09178"}},
 }

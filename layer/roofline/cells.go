@@ -68,6 +68,7 @@ type cell struct {
 	*slot
 	raw, booked time.Duration // durations, and the instants that are its own under its heading
 	copied      time.Duration // those of its copies
+	apart       time.Duration // GPU time of its copies, which raw is without
 	launches    int
 	instances   int // layers
 	group       group

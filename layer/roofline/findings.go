@@ -3,6 +3,7 @@ package roofline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -34,19 +35,33 @@ const (
 	// muchTime is the share of a pass from which operators without a floor are named: twice as fast they would win 5%,
 	// more than runs differ by.
 	muchTime = 0.1
+	// leastGain is the share of a pass from which misaligned sizes are a finding of their own: runs differ by as much.
+	leastGain = 0.01
+)
+
+// The codes of findings that others ask for.
+const (
+	// CodeOthers is that of element-wise operators above their floor, which fusing makes faster, too.
+	CodeOthers = "others"
+	// CodeCopies is that of kernels that copy, cast or clear. They take time; how much of it has to be is not known.
+	CodeCopies = "copies"
 )
 
 // A defect is why an operator is above its floor, and what helps.
 type defect struct{ text, do string }
 
 // findings are what a pass loses above its floor, a heading of the waterfall each, and what makes floors doubtful.
-// They are of all passes of the pass's stage and model.
+// They are of all passes of the pass's stage and model. One that is cut counts as far as it goes.
 func (r *measured) findings() []finding.Finding {
 	out := []finding.Finding{}
 	fp := &r.walk.device.Passes[r.pass.Index]
-	alike, basis := 0, finding.OfStep
+	alike, basis := 0.0, finding.OfStep
 	for i := range r.walk.device.Passes {
-		if o := &r.walk.device.Passes[i]; o.Stage == fp.Stage && o.Model == fp.Model {
+		switch o := &r.walk.device.Passes[i]; {
+		case o.Stage != fp.Stage || o.Model != fp.Model:
+		case o.Partial != "" && fp.Partial == "" && r.pass.Wall > 0:
+			alike += min(1, float64(r.walk.device.StepTime(i))/float64(r.pass.Wall))
+		default:
 			alike++
 		}
 	}
@@ -54,8 +69,12 @@ func (r *measured) findings() []finding.Finding {
 		basis = finding.OfWindow
 	}
 	add := func(f finding.Finding, m finding.Measure, took time.Duration) {
-		f.Size = finding.SizeOf(m, basis, took*time.Duration(alike), alike, r.pass.Wall*time.Duration(alike))
+		f.Size = finding.SizeOf(m, basis, took, 1, r.pass.Wall)
+		f.Total = time.Duration(float64(took) * alike)
 		f.Where = fmt.Sprintf("pass %d", r.pass.Index)
+		if f.Place.Operator != "" {
+			f.Where += ", " + f.Place.Operator
+		}
 		if f.Place.Kernel != "" {
 			f.Where += ", longest " + f.Place.Kernel
 		}
@@ -79,17 +98,29 @@ func (r *measured) findings() []finding.Finding {
 		add(f, finding.Recoverable, gain)
 	}
 	if c := &r.copied; c.booked > 0 {
-		add(finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Kernels that copy, cast or clear",
-			Evidence: r.number(c.count) + ".", Confidence: finding.High,
-			Place:  finding.Place{Kernel: shortName(c.longest)},
+		most := r.mostCopied()
+		evidence := r.number(c.count)
+		if all := r.counts[copies]; all > c.count {
+			evidence = fmt.Sprintf("%s of %s under copies and fills", table.Count(int64(c.count)),
+				table.Counted(all, "launch", "launches"))
+		}
+		add(finding.Finding{Kind: finding.NoFloor, Code: CodeCopies, Text: "Kernels that copy, cast or clear",
+			Evidence: fmt.Sprintf("%s. Most for %s: %s.", evidence, most, table.Duration(c.by[most])),
+			Place:    finding.Place{Kernel: shortName(c.longest)}, Confidence: finding.High,
 			Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}},
-			finding.Recoverable, c.booked)
+			finding.Taken, c.booked)
 	}
 	for g := range heads {
 		r.noFloor(group(g), add)
 	}
 	finding.Rank(out)
 	return append(append(r.contradictions(), out...), r.uneven()...)
+}
+
+// mostCopied is the operator that kernels copy, cast or clear for longest.
+func (r *measured) mostCopied() string {
+	names := slices.Sorted(maps.Keys(r.copied.by))
+	return slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(r.copied.by[a], r.copied.by[b]) })
 }
 
 // noFloor names the operators of a heading that take much of the pass without a floor.
@@ -231,6 +262,9 @@ func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.M
 		}
 		gain += max(0, min(m.above, m.raw-padded))
 	}
+	if float64(gain) < leastGain*float64(r.pass.Wall) {
+		return list
+	}
 	if best > 0 {
 		evidence += fmt.Sprintf(" Aligned products of the pass reach %.0f%%.", 100*best)
 	}
@@ -289,7 +323,7 @@ func (r *measured) defects(g group, add func(finding.Finding, finding.Measure, t
 }
 
 var headCodes = [len(heads)]string{products: "products", experts: "experts", attentionCore: "attention",
-	others: "others"}
+	others: CodeOthers}
 
 const (
 	bandwidthLow = "Bandwidth far below the peak"
@@ -352,9 +386,10 @@ func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 func Alignment(dtype string) int64 { return int64(aligned / sizeOf(dtype, "bf16")) }
 
 // Unaligned are those of a product's K and N, in words, that are no multiple of as many elements as one load takes,
-// which is returned, too; 0 where they all are. A size below one tile, as a router's, costs no less when it is padded.
+// which is returned, too; 0 where they all are. A size below one tile, as a router's, costs no less when it is padded,
+// and a product whose K is below one load is an outer product, which no matrix unit is fed with.
 func (w *Work) Unaligned() (multiple int64, sizes []string) {
-	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
+	if w.K < Alignment(w.Matrix) || w.N <= 0 || w.M <= 0 {
 		return 0, nil
 	}
 	size := sizeOf(w.Matrix, "bf16")

@@ -34,7 +34,7 @@ func (w *walk) likely() []string {
 		return nil
 	case 1:
 		name, _, _ := strings.Cut(fit[0], " ")
-		return []string{fmt.Sprintf("this looks like %s; --config %s confirms it", fit[0], name)}
+		return []string{fmt.Sprintf("this looks like %s; if it is, pass --config %s", fit[0], name)}
 	}
 	return []string{"the sizes are those of " + strings.Join(fit, " or ") + "; --config NAME says which it is"}
 }

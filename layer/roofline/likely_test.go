@@ -14,8 +14,8 @@ import (
 // TestLooksLike: a public model is recognised by its layers and the recorded embedding, and one of other sizes is not.
 func TestLooksLike(t *testing.T) {
 	for file, want := range map[string]string{
-		"hf-qwen1.5-0.5b-eager-h100.json.gz":         "this looks like qwen1.5-0.5b (24 layers, hidden size 1024, vocabulary 151936); --config qwen1.5-0.5b confirms it",
-		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "this looks like qwen3-8b (36 layers, hidden size 4096, vocabulary 151936); --config qwen3-8b confirms it",
+		"hf-qwen1.5-0.5b-eager-h100.json.gz":         "this looks like qwen1.5-0.5b (24 layers, hidden size 1024, vocabulary 151936); if it is, pass --config qwen1.5-0.5b",
+		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "this looks like qwen3-8b (36 layers, hidden size 4096, vocabulary 151936); if it is, pass --config qwen3-8b",
 		"hf-bert-small-eager-h100.json.gz":           "",
 	} {
 		path := filepath.Join("..", "..", "..", "shared", "traces", "torch", file)

@@ -70,10 +70,13 @@ type measured struct {
 		booked  time.Duration
 		count   int
 		longest layer.Kernel
+		by      map[string]time.Duration // operator
 	}
-	given given
-	stage layer.Stage
-	told  told
+	apart        Row // copies that are in no operator's row
+	apartLongest layer.Kernel
+	given        given
+	stage        layer.Stage
+	told         told
 
 	basis    Basis // what the work of the plan rests on
 	withheld bool  // too much of it cannot be
@@ -187,6 +190,10 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		r.copied.booked += booked
 		r.copied.count++
 		r.copied.longest = longer(r.copied.longest, k)
+		if r.copied.by == nil {
+			r.copied.by = map[string]time.Duration{}
+		}
+		r.copied.by[at.operator] += booked
 	}
 	if g == communication {
 		r.collective(k, e, at.operator, booked)
@@ -196,6 +203,9 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		c.raw += e.Duration()
 		c.longest = longer(c.longest, k)
 		r.add(c, l, k, e.Duration(), booked)
+	} else {
+		c.apart += e.Duration()
+		r.setApart(k, e.Duration())
 	}
 	switch {
 	case g == copies:
@@ -206,6 +216,14 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	if g > others {
 		r.booked[g] += booked
 	}
+}
+
+// setApart counts a copy for an operator, whose own row has none.
+func (r *measured) setApart(k layer.Kernel, d time.Duration) {
+	a := &r.apart
+	a.Kernels++
+	a.Time += d
+	r.apartLongest = longer(r.apartLongest, k)
 }
 
 // setSmallApart puts the operators of an unknown model whose launches are about as short as the GPU's shortest

@@ -162,6 +162,7 @@ type Item struct {
 	// NoFloor says that nothing shows how much of Time has to be.
 	NoFloor bool `json:"no_floor,omitempty"`
 
+	kind  ShareKind
 	group group
 }
 

@@ -233,17 +233,21 @@ func ratio(a, b float64) float64 {
 // mostWins is how many items are printed; the others are one sum.
 const mostWins = 5
 
-// wins prints what is above its floor, and apart from it what has none.
+// wins prints what is above its floor, and apart from it what has none, and what is no work of the GPU's own.
 func (p printer) wins(items []Item) {
-	var above, bare []Item
+	var above, bare, waits []Item
 	for _, it := range items {
-		if it.NoFloor {
+		switch it.kind {
+		case NoFloor:
 			bare = append(bare, it)
-		} else {
+		case Communication, Idle:
+			waits = append(waits, it)
+		case Above, Floor: // floors are no items
 			above = append(above, it)
 		}
 	}
 	p.items("Above the floor", above)
+	p.items("Communication and idle time", waits)
 	p.items("Without a floor", bare)
 }
 
@@ -260,7 +264,7 @@ func (p printer) items(title string, items []Item) {
 		}
 		where := ""
 		if it.Place != "" {
-			where = " (" + it.Place + ", the longest " + it.Kernel + ")"
+			where = " (" + it.Place + ", longest " + it.Kernel + ")"
 			if it.Kernel == "" {
 				where = " (" + it.Place + ")"
 			}

@@ -14,9 +14,10 @@ import (
 // heads are the groups of operators that have floors, as the waterfall calls them, their floor, what is above it, and
 // what may have to be.
 var heads = [...]struct{ name, floor, above, open string }{
-	products:      {"GEMMs", "floor: GEMMs (weights)", "GEMMs above their floor", ""},
-	experts:       {"experts", "floor: experts", "experts above their floor", "experts of more tokens"},
-	attentionCore: {"attention", "floor: attention (cache)", "attention above its floor", "attention of more pairs"},
+	products: {"GEMMs", "floor: GEMMs (weights)", "GEMMs above their floor", ""},
+	experts:  {"experts", "floor: experts", "experts above their floor", "experts of more tokens"},
+	attentionCore: {"attention", "floor: attention (cache)", "attention above its floor",
+		"attention: work that recorded inputs leave open"},
 	others: {"element-wise and others", "floor: element-wise and others", "element-wise and others above their floor",
 		""},
 }
@@ -68,12 +69,15 @@ func (r *measured) waterfall() []Share {
 			if group(g) == experts && r.walk.model != nil {
 				note = "experts of one token"
 			}
+			if group(g) == others {
+				note = "of the kernels as launched; fusing them goes below it"
+			}
 			out = append(out, Share{Name: heads[g].floor, Time: floors[g], Note: note, Kind: Floor, group: group(g)})
 		}
 	}
 	for g := range heads {
 		if open[g] > 0 {
-			name, note := heads[g].open+", as recorded inputs allow", ""
+			name, note := heads[g].open, ""
 			if r.walk.model != nil && group(g) == experts {
 				name, note = heads[g].open+", if chosen evenly", r.noteOf(experts)
 			}
@@ -121,7 +125,7 @@ func (r *measured) bareOf(g group) string {
 func (r *measured) missing(g group) (why, do string) {
 	switch {
 	case r.walk.gpu == nil:
-		return "The GPU is not known.", "Pass `--device` with the GPU's name, e.g. H100."
+		return "The GPU is not known.", "Name the GPU: `--gpu H100` (of `strata light`: `--device H100`)."
 	case r.withheld:
 		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
 	case r.walk.model == nil:
@@ -145,7 +149,7 @@ func (r *measured) named(out []Share) []Share {
 	return append(out, []Share{
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
 		{Name: "kernels of no known operator", Time: r.booked[unplaced], group: unplaced},
-		{Name: "outside layers", Time: r.booked[outside], group: outside},
+		{Name: "other, outside layers", Time: r.booked[outside], group: outside},
 		{Name: "kernels outside passes", Time: r.given.others, group: groups},
 		{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
 		{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups},
@@ -175,8 +179,21 @@ func (r *measured) number(n int) string {
 }
 
 // sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers
-// together.
+// together: those that lose most first. Those that run well or lose next to nothing are counted only.
 func sharesOf(list []merged) string {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b merged) int { return cmp.Compare(b.above, a.above) })
+	var all time.Duration
+	for _, m := range list {
+		all += m.above
+	}
+	n := len(list)
+	lost := func(m merged) bool {
+		return float64(m.above) >= leastGain*float64(all) && float64(m.floor) < wellRun*float64(m.raw)
+	}
+	if slices.ContainsFunc(list, lost) {
+		list = slices.DeleteFunc(list, func(m merged) bool { return !lost(m) })
+	}
 	var parts []string
 	for _, c := range list {
 		least := fmt.Sprintf("%s %.0f", c.operator, 100*float64(c.floor)/float64(c.raw))
@@ -186,8 +203,9 @@ func sharesOf(list []merged) string {
 		parts = append(parts, least+"%")
 	}
 	const most = 6
-	if n := len(parts) - most; n > 0 {
-		parts = append(parts[:most], fmt.Sprintf("%d more", n))
+	parts = parts[:min(most, len(parts))]
+	if n > len(parts) {
+		parts = append(parts, fmt.Sprintf("%d more", n-len(parts)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -259,8 +277,20 @@ func (r *measured) rows() []Row {
 		if r.walk.cached(c, row.TBs) {
 			c.notes = append(c.notes, "cache: what it reads was still there")
 		}
+		if c.apart > 0 {
+			c.notes = append(c.notes, "without "+table.Duration(c.apart)+" of copies")
+		}
 		row.Note = strings.Join(c.notes, "; ")
 		out = append(out, row)
+	}
+	if r.apart.Kernels > 0 {
+		r.apart.LayerType, r.apart.Operator, r.apart.Stage, r.apart.Count = "whole pass", "copies and fills", r.stage, 1
+		if slices.ContainsFunc(r.order, func(c *cell) bool { return c.group == copies && c.instances > 0 }) {
+			r.apart.Operator = "other copies and fills"
+		}
+		k := r.apartLongest
+		r.apart.Kernel, r.apart.Category = shortName(k), string(k.Category())
+		out = append(out, r.apart)
 	}
 	return out
 }
@@ -315,7 +345,7 @@ func (r *measured) recoverable() []Item {
 	}
 	for _, s := range r.pass.Waterfall {
 		if s.Kind != Floor {
-			add(Item{What: s.Name, Time: s.Time, Why: s.Note, NoFloor: s.Kind == NoFloor, group: s.group})
+			add(Item{What: s.Name, Time: s.Time, Why: s.Note, NoFloor: s.Kind == NoFloor, kind: s.Kind, group: s.group})
 		}
 	}
 	for i := range items {
@@ -326,6 +356,9 @@ func (r *measured) recoverable() []Item {
 		n, longest := r.counts[it.group], r.longest[it.group]
 		if it.group <= others {
 			n, longest = r.launched(it.group, it.NoFloor)
+		}
+		if list := r.byOperator(it.group); !it.NoFloor && len(list) > 0 { // that of the operator which loses most
+			longest = slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) }).longest
 		}
 		if longest.Valid() {
 			it.Kernel = shortName(longest)
