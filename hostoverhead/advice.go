@@ -34,7 +34,7 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		if n := f.Place.Name; n != "" {
 			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(int64(f.Total), f.Advice, fmt.Sprintf("for %s of the %s %s (%s)%s", percent(c.Share), v.Basis,
+		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis,
 			c.Cause.Info().Why, nanos(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {

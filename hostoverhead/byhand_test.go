@@ -115,4 +115,4 @@ before gemm
 after flash_fwd
 before gemm
 40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
-- SYNC+HOIST: 500 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`
+- SYNC+HOIST: for 500 µs synchronising calls drain the queue: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

@@ -236,7 +236,7 @@ func waitHints(idle []IdleCause) []Advice {
 			continue
 		}
 		h := Advice{Code: info.Hint, Do: info.Advice.Do, Source: info.Advice.Source,
-			Why: fmt.Sprintf("%s of idle time %s", nanos(c.NS), info.Why), NS: c.NS}
+			Why: fmt.Sprintf("for %s %s", nanos(c.NS), info.Why), NS: c.NS}
 		for _, n := range c.Names {
 			h.Count += n.Count
 		}

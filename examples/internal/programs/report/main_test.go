@@ -82,7 +82,8 @@ func TestFindingsOfADecode(t *testing.T) {
 			f.PerStep <= 0 || f.Share <= 0 || f.Share > 1 {
 			t.Errorf("finding %d lacks something: %+v", i, f)
 		}
-		if i > 0 && f.PerStep > r.Findings[i-1].PerStep { // there is one pass
+		// there is one pass; what only takes time follows what can be won
+		if i > 0 && f.Measure == r.Findings[i-1].Measure && f.PerStep > r.Findings[i-1].PerStep {
 			t.Errorf("finding %d is larger than the one before", i)
 		}
 	}
