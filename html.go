@@ -694,8 +694,7 @@ func exposed(name string, report *triage.Report, x *triage.Exposure) page.Table 
 	tab := page.Table{Caption: name + "exposure",
 		Columns: []page.Column{page.Text("Category"), page.Number("Total"), page.Number("Exposed"),
 			page.Number("% of step"), page.Number("Hidden"), page.Number("Waiting"), page.Number("Hideable (at most)")}}
-	rows, _ := x.Notable()
-	for _, r := range rows {
+	for _, r := range x.Rows {
 		if r.ExposedPct < report.MinSharePct {
 			tab.Hidden++
 			continue

@@ -186,7 +186,7 @@ func (r *Report) addStage(s *triage.StageReport) {
 	const nsPerUS = 1e3
 	for _, f := range s.Fuse {
 		r.Fusions = append(r.Fusions, ReportFusion{Stage: s.PassStage, Pattern: f.Pattern, State: f.State, Do: f.Action,
-			PerStep: perStep(f.RelatedUS * nsPerUS), Gain: perStep(float64(f.Gain.StepHighNS)), Times: f.Occurrences,
+			PerStep: perStep(f.RelatedUS * nsPerUS), Gain: time.Duration(f.Gain.StepHighNS), Times: f.Occurrences,
 			GPUs: gpus})
 	}
 }

@@ -3,7 +3,6 @@ package triage
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
@@ -80,12 +79,7 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 	return StateAvailable, "Use " + pathCompile
 }
 
-// Step is by how much one step is shorter, the middle of the interval.
-func (g *Gain) Step() time.Duration {
-	return time.Duration((g.StepLowNS + g.StepHighNS) / 2 / int64(max(1, g.Steps)))
-}
-
-// String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: host bound"; "" for
+// String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: no gain while host bound"; "" for
 // nothing.
 func (g *Gain) String() string {
 	if g.HighNS == 0 {
@@ -96,27 +90,29 @@ func (g *Gain) String() string {
 	if around := between(g.LowNS, g.HighNS, "", "–"); around != nanos(g.NS) {
 		fmt.Fprintf(&b, " (%s)", around)
 	}
-	n := int64(max(1, g.Steps))
 	switch {
-	case g.Window && n > 1:
-		fmt.Fprintf(&b, " on %d GPUs; window", n)
-	case g.Window:
+	case g.GPUs > 1:
+		fmt.Fprintf(&b, " on %d GPUs; window of each", g.GPUs)
+	case g.Steps == 0:
 		b.WriteString("; window")
-	case n > 1:
-		fmt.Fprintf(&b, " in %d steps; each step", n)
+	case g.Steps > 1:
+		fmt.Fprintf(&b, " in %d steps; each step", g.Steps)
 	default:
 		b.WriteString("; step")
 	}
-	switch step := between(g.StepLowNS/n, g.StepHighNS/n, "−", " to "); {
+	switch step := between(g.StepLowNS, g.StepHighNS, "−", " to "); {
 	case g.StepHighNS == 0:
-		b.WriteString(" −0: host bound")
+		b.WriteString(" −0: no gain while host bound")
 	case g.HostBoundPct > 0:
-		fmt.Fprintf(&b, " %s: %s of the occurrences are host bound", step, pct(g.HostBoundPct))
+		fmt.Fprintf(&b, " %s; %s of the occurrences are host bound and not counted for it", step, pct(g.HostBoundPct))
 	default:
 		fmt.Fprintf(&b, " %s", step)
 	}
 	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
 		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))
+		if g.BytesOf < g.Occurrences {
+			fmt.Fprintf(&b, " (shapes are known of %d of %d occurrences)", g.BytesOf, g.Occurrences)
+		}
 	}
 	fmt.Fprintf(&b, "; %s fewer %s", table.Count(int64(g.Launches)), table.Plural(g.Launches, "launch", "launches"))
 	return b.String()

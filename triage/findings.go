@@ -70,7 +70,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 			continue
 		}
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Unused fused path: " + row.Pattern,
-			Size: size(finding.Recoverable, row.Gain.StepHighNS), Confidence: finding.Medium,
+			Size: size(finding.Recoverable, row.Gain.StepHighNS*int64(n)), Confidence: finding.Medium,
 			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"),
 				table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.String()),
 			Advice: finding.Advice{Do: row.Action}}

@@ -36,7 +36,7 @@ func TestFindingsAreTheTables(t *testing.T) {
 			case finding.Fusion:
 				for _, row := range s.Fuse {
 					if row.Pattern == f.Code {
-						ns = row.Gain.StepHighNS
+						ns = row.Gain.StepHighNS * int64(row.Gain.Steps+row.Gain.GPUs)
 					}
 				}
 			case finding.LargestOperator:

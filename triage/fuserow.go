@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
@@ -56,26 +57,39 @@ func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) 
 }
 
 // gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU
-// waits for the host later in it; launches that fall away may make the host faster then.
+// waits for the host later in it, and shorter by what the host waits for the GPU before that; launches that fall away
+// may make the host faster then.
 func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
 	wall, _ := s.wall()
 	n, basis := s.steady()
 	out.at = at
-	bound := 0
+	bound, low, high := 0, int64(0), int64(0)
+	type held struct{ low, high int64 }
+	by := map[*activity.Hold]held{}
 	for i := range at {
-		if at[i].HostBound() {
+		one, hold := at[i].Price(), at[i].Hold()
+		switch {
+		case hold == nil:
+			low, high = low+one.Low, high+one.High+one.Gaps
+		case hold.Room == 0:
 			bound++
+		default:
+			sum := by[hold]
+			by[hold] = held{sum.low + one.Low, sum.high + one.High + one.Gaps}
 		}
 	}
-	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved),
-		BytesNeeded: int64(price.Needed), Launches: price.Launches, Steps: n, Window: basis == finding.OfWindow}
-	if n := len(at); n > 0 {
-		free := float64(n-bound) / float64(n)
-		out.Gain.StepLowNS, out.Gain.StepHighNS = int64(free*float64(price.Low)),
-			int64(free*float64(price.High+price.Gaps))
-		out.Gain.HostBoundPct = percent(int64(bound), int64(n))
+	for hold, sum := range by {
+		low, high = low+min(sum.low, hold.Room), high+min(sum.high, hold.Room)
 	}
-	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent((out.Gain.StepLowNS+out.Gain.StepHighNS)/2, wall)
+	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved),
+		BytesNeeded: int64(price.Needed), BytesOf: price.Sized, Occurrences: len(at), Launches: price.Launches,
+		StepLowNS: low / int64(n), StepHighNS: high / int64(n), HostBoundPct: percent(int64(bound), int64(len(at)))}
+	if basis == finding.OfWindow {
+		out.Gain.GPUs = n
+	} else {
+		out.Gain.Steps = n
+	}
+	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent(high, wall)
 }
 
 // rationale says what a chain rests on, and what else speaks of its kernels.

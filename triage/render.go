@@ -386,19 +386,8 @@ func (m *page) operators(_ *Report, s *StageReport) {
 	m.table(t)
 }
 
-// notableShared is from which share of the steps on, in percent, overlap is worth a table.
-const notableShared = 1
-
-// Notable are the rows that say something: where kernels run one at a time each of the others would say that it is
-// exposed, and those of communication and copies are left.
-func (x *Exposure) Notable() (rows []ExposureRow, serial bool) {
-	if percent(x.SharedNS, x.WallNS) >= notableShared {
-		return x.Rows, false
-	}
-	return slices.DeleteFunc(slices.Clone(x.Rows), func(r ExposureRow) bool {
-		return r.Category != string(classify.CategoryCommunication) && r.Category != string(classify.CategoryMemory)
-	}), true
-}
+// serialShare is below which share of the steps, in percent, kernels that overlap are not worth a word.
+const serialShare = 1
 
 // exposure writes what runs alone and what beside other work.
 func (m *page) exposure(_ *Report, s *StageReport) {
@@ -407,7 +396,7 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		m.para("No steps were found, so nothing is said about exposure.")
 		return
 	}
-	rows, serial := x.Notable()
+	rows, serial := x.Rows, percent(x.SharedNS, x.WallNS) < serialShare
 	if serial {
 		rest := "the rest is idle"
 		if x.IdleNS == 0 {
@@ -513,7 +502,7 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		return
 	}
 	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"),
-		table.Number("Step gain"),
+		table.Number("Step gain (at most)"),
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None

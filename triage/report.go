@@ -287,7 +287,7 @@ type FuseRow struct {
 	// path on and since when it is there, or why it cannot be had.
 	State  FuseState `json:"state"`
 	Action string    `json:"action"`
-	// GainPct is what the steps are shorter, the middle of Gain's interval, as a share of their time; First is where
+	// GainPct is by how much the steps are shorter at most, as a share of their time; First is where
 	// the chain occurs first, nil for active rows.
 	GainPct   float64       `json:"gain_pct"`
 	First     *Place        `json:"first,omitempty"`
@@ -330,18 +330,21 @@ type Gain struct {
 	LowNS  int64 `json:"gpu_low_ns"`  // GPU time, at least
 	NS     int64 `json:"gpu_ns"`      // GPU time, likely
 	HighNS int64 `json:"gpu_high_ns"` // GPU time, at most
-	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences after which the GPU
-	// waits for the host in the same pass: GPU time saved there saves no time.
+	// StepLowNS is by how much one step is shorter at least, without steps the window of one GPU. It leaves out the
+	// occurrences after which the GPU waits for the host in the same pass: GPU time saved there saves no time, unless
+	// the host waits for the GPU in between.
 	StepLowNS  int64 `json:"step_low_ns"`
-	StepHighNS int64 `json:"step_high_ns"` // by how much the steps are shorter at most
-	// Steps is how many steps the times above are sums of, each device's for itself; without steps they are sums over
-	// the GPUs, each of whose windows counts as one, and Window says so.
+	StepHighNS int64 `json:"step_high_ns"` // by how much one step is shorter at most
+	// Steps is in how many steps the occurrences are, each device's for itself; GPUs is on how many GPUs, where no
+	// steps are known.
 	Steps        int     `json:"steps"`
-	Window       bool    `json:"whole_window,omitempty"`
-	HostBoundPct float64 `json:"host_bound_pct"` // percent of the occurrences that are left out
-	BytesMoved   int64   `json:"bytes_moved"`    // read and written now; 0 where shapes are not recorded
-	BytesNeeded  int64   `json:"bytes_needed"`   // that must go in and out; 0 where shapes are not recorded
-	Launches     int     `json:"launches"`       // how many fewer there are
+	GPUs         int     `json:"gpus,omitempty"`
+	Occurrences  int     `json:"occurrences"`       // that are counted
+	HostBoundPct float64 `json:"host_bound_pct"`    // percent of them that make no step shorter
+	BytesOf      int     `json:"bytes_occurrences"` // how many of them the bytes are of: those with shapes
+	BytesMoved   int64   `json:"bytes_moved"`       // read and written now; 0 where shapes are not recorded
+	BytesNeeded  int64   `json:"bytes_needed"`      // that must go in and out; 0 where shapes are not recorded
+	Launches     int     `json:"launches"`          // how many fewer there are
 }
 
 // FuseState says what can be done about a fuse row.

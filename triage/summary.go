@@ -42,8 +42,12 @@ func summarise(r *Report) string {
 	fmt.Fprintf(&b, "%s %s", head, table.Join(parts, "and"))
 	if len(top.Kernels) > 0 {
 		k := top.Kernels[0]
-		fmt.Fprintf(&b, "; the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
+		fmt.Fprintf(&b, "; the largest kernel is %s (%s", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
 			pct(k.SharePct))
+		if n := len(k.Operators); n > 1 {
+			fmt.Fprintf(&b, " in %d operators", n)
+		}
+		b.WriteString(")")
 	}
 	if top.IdlePct >= notableIdlePct {
 		fmt.Fprintf(&b, "; the GPU is idle %s of the time", pct(top.IdlePct))

@@ -155,7 +155,7 @@ func (e Edit) Title() string {
 	case Times:
 		return "with the kernel times of " + e.Name
 	case Chain:
-		return e.Name + " in one kernel"
+		return "fuse " + strings.TrimSuffix(e.Name, " in pieces") + " into one kernel"
 	}
 	return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
 }

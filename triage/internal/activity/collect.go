@@ -49,8 +49,8 @@ type Trace struct {
 	OfDevice  map[trace.DeviceID][]Activity // Acts by device, one for each kernel where no process was asked for
 	Hip, Cuda bool                          // launched through these APIs
 
-	saved []bool                          // see Absorbed
-	ops   map[trace.DeviceID]roofline.Ops // see CountOps
+	held []*Hold                         // see Hold
+	ops  map[trace.DeviceID]roofline.Ops // see CountOps
 }
 
 // Queue is a stream of a device.

@@ -135,8 +135,8 @@ next:
 // Price is what one kernel in place of the occurrence saves.
 func (o *Occurrence) Price() Price { return o.price }
 
-// HostBound reports whether time that the GPU saves in an occurrence makes its step no shorter.
-func (o *Occurrence) HostBound() bool { return o.Trace.Absorbed(slices.Max(o.Acts)) }
+// Hold is what keeps GPU time saved in the occurrence from making its step shorter, nil for nothing.
+func (o *Occurrence) Hold() *activity.Hold { return o.Trace.Hold(slices.Max(o.Acts)) }
 
 // NoTokens says that a path is taken at no size.
 const NoTokens = -1

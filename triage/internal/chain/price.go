@@ -21,6 +21,8 @@ type Price struct {
 	// Moved is what the kernels read and write in bytes, Needed what must go in and out at least; 0 where no shapes
 	// are recorded.
 	Moved, Needed float64
+	// Sized is of how many occurrences the bytes are.
+	Sized int
 	// Launches is how many fewer there are.
 	Launches int
 }
@@ -33,6 +35,7 @@ func (p *Price) add(o Price) {
 	p.Gaps += o.Gaps
 	p.Moved += o.Moved
 	p.Needed += o.Needed
+	p.Sized += o.Sized
 	p.Launches += o.Launches
 }
 
@@ -111,7 +114,7 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	a, b := at(0), at(p.launch)
 	out.Low, out.GPU, out.High = min(a, b), b, max(a, b)
 	if ok {
-		out.Moved, out.Needed = bytes.moved, bytes.needed
+		out.Moved, out.Needed, out.Sized = bytes.moved, bytes.needed, 1
 		out.Low = max(0, min(out.Low, took-int64(float64(took)*min(1, bytes.most/bytes.moved))))
 	}
 	out.High = max(0, min(out.High, took-p.launch))
@@ -318,7 +321,7 @@ func (p *Pricer) attention(w *activity.Trace, acts []int32) Price {
 		out.Moved = 0
 	}
 	if least := fused.Floor(p.gpu); known && least > 0 {
-		out.Needed, out.High = fused.Bytes, took-min(products, max(p.launch, int64(least)))
+		out.Sized, out.Needed, out.High = 1, fused.Bytes, took-min(products, max(p.launch, int64(least)))
 		fused.FLOP /= flashShare
 		out.GPU = took - min(products, max(p.launch, int64(fused.Floor(p.gpu))))
 	}

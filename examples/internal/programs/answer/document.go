@@ -371,7 +371,7 @@ type FuseRow struct {
 	State triage.FuseState `json:"state"`
 	// Time is that of its kernels in all steps.
 	Time time.Duration `json:"time_ns"`
-	// Gain is by how much all steps together are shorter at most.
+	// Gain is by how much one step is shorter at most, without steps the window of one GPU.
 	Gain time.Duration `json:"gain_at_most_ns"`
 	// Times counts the chains.
 	Times int `json:"occurrences"`

@@ -370,7 +370,7 @@ func (m *maker) tables() {
 		}
 		for _, f := range s.Fuse {
 			fuse = append(fuse, FuseRow{s.PassStage, f.Pattern, f.State, microseconds(f.RelatedUS),
-				time.Duration(f.Gain.StepHighNS) / time.Duration(max(s.Devices, 1)), f.Occurrences, f.Action})
+				time.Duration(f.Gain.StepHighNS), f.Occurrences, f.Action})
 		}
 		why = cmp.Or(why, s.OverlapNote)
 	}

@@ -228,7 +228,7 @@ func (f *Fuse) write(b *table.Writer) {
 		return
 	}
 	t := table.New(table.Text("Stage"), table.Text("Fusion"), table.Text("State"), table.Number("Chains"),
-		table.Number("Time"), table.Number("Gain at most"), table.Text("Fix"))
+		table.Number("Time"), table.Number("Step gain at most"), table.Text("Fix"))
 	for _, r := range f.Rows {
 		t.Row(string(r.Stage), r.Pattern, string(r.State), table.Count(int64(r.Times)), table.Duration(r.Time),
 			table.Duration(r.Gain), r.Do)
