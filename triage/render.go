@@ -502,12 +502,12 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		return
 	}
 	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"),
-		table.Number("Step gain (at most)"),
+		table.Number("Step gain"),
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None
 		if f.Kind == Split && f.EstimatedGainUS > 0 {
-			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
+			gain, share = fromUS(f.EstimatedGainUS), "≤ "+pct(f.GainPct)
 		}
 		t.Row(f.Pattern, f.Status(), string(f.Confidence), gain, share, fromUS(f.RelatedUS), pct(f.SharePct),
 			table.Count(int64(f.Occurrences)))

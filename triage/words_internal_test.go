@@ -242,7 +242,7 @@ func TestTablesOfAStage(t *testing.T) {
 		{func(m *page) {
 			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: Split, State: "s", EstimatedGainUS: 1,
 				GainPct: 7}}})
-		}, "p s 1.00 µs 7.0% 0 0.0% 0"},
+		}, "p s 1.00 µs ≤ 7.0% 0 0.0% 0"},
 		{func(m *page) {
 			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: InUse, State: "s", EstimatedGainUS: 1,
 				GainPct: 7}}})
