@@ -174,7 +174,7 @@ func TestRowsHaveTheirReplay(t *testing.T) {
 	if g == nil || g.Base != base || g.Low > want || want > g.High || g.High >= g.Base {
 		t.Fatalf("%s: replayed %+v, want %v → %v", f.Pattern, g, base, want)
 	}
-	if step := time.Duration(f.Gain.StepHighNS); step < (base-want)*8/10 || step > (base-want)*14/10 {
+	if step := time.Duration((f.Gain.StepLowNS + f.Gain.StepHighNS) / 2); step < (base-want)*8/10 || step > (base-want)*14/10 {
 		t.Errorf("priced: %v a step, want %v", step, base-want)
 	}
 	for _, found := range r.Findings {
