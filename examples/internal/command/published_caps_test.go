@@ -51,7 +51,7 @@ var published = []struct{ what, shown string }{
 	{"--overlap-table-limit 0 lists all", "`--overlap-table-limit 0`: all rows"},
 	{"the sub-command triage", "examples/internal/command TestPublishedCommandLines"},
 	{"a live capture without a folder", "examples/internal/programs/triage TestOldCommandLines"},
-	{"the order of stages among the inputs", "Stages stand in the order decode, prefill, mixed"},
+	{"the order of stages among the inputs", "Stages are in the order decode, prefill, mixed"},
 	// Captures.
 	{"stage files of a legacy capture", "Server-side stage files of a legacy capture"},
 	{"a legacy capture's warm-up", "legacy: warm-up of max(64, 8 × steps) tokens"},
