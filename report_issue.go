@@ -26,7 +26,7 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 	}
 	b.WriteString("### Environment\n\n")
 	row("strata", version)
-	row("Server", r.Framework)
+	row("Framework", r.Framework)
 	if !strings.ContainsAny(r.Model, `/\`) { // a path is private
 		row("Model", r.Model)
 	}
@@ -45,11 +45,7 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 		b.WriteString("No finding above 1% of step time.\n")
 	}
 	for i, f := range shown {
-		id := f.Kind.String()
-		if f.Cause != finding.NoCause {
-			id = f.Cause.String()
-		}
-		fmt.Fprintf(&b, "%d. **%s** (`%s`): %s\n", i+1, table.EscapeMarkdown(table.Clean(f.Text)), id,
+		fmt.Fprintf(&b, "%d. **%s** (`%s`): %s\n", i+1, table.EscapeMarkdown(table.Clean(f.Text)), publicID(&f),
 			table.EscapeMarkdown(f.Amount()))
 		if e := publicEvidence(&f); e != "" {
 			fmt.Fprintf(&b, "   - Evidence: %s\n", table.EscapeProse(table.Clean(e)))
@@ -58,7 +54,11 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 			fmt.Fprintf(&b, "   - Fix: %s\n", table.EscapeProse(table.Clean(f.Do)))
 		}
 	}
-	b.WriteString("\n### Reproduce\n\n    strata report TRACE --format issue\n    strata explain ID\n\n### Uncertain\n\n")
+	b.WriteString("\n### Reproduce\n\n    strata report TRACE --format issue\n")
+	if len(shown) > 0 {
+		fmt.Fprintf(&b, "    strata explain %s\n", publicID(&shown[0]))
+	}
+	b.WriteString("\n### Uncertain\n\n")
 	fmt.Fprintf(&b, "- Recording: %s%s\n", r.Health, r.codes())
 	fmt.Fprintf(&b, "- Coverage: %s\n", r.coverageText())
 	for _, f := range r.Findings {
@@ -69,6 +69,14 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 	b.WriteString("- \"Up to\" is an upper bound, not a promise.\n")
 	_, err := io.WriteString(table.NewCleaner(w), b.String())
 	return err
+}
+
+// publicID is the name by which `strata explain` knows what a finding says.
+func publicID(f *finding.Finding) string {
+	if f.Cause != finding.NoCause {
+		return f.Cause.String()
+	}
+	return f.Kind.String()
 }
 
 // publicEvidence is the evidence of a finding unless it may name the program's own code.
@@ -95,7 +103,11 @@ func (r *Report) stageCounts() string {
 	}
 	var out []string
 	for _, s := range finding.Stages() {
-		if n[s] > 0 {
+		switch {
+		case n[s] == 0:
+		case s == finding.StageUnknown && len(n) > 1:
+			out = append(out, fmt.Sprintf("%d of unknown stage", n[s]))
+		case s != finding.StageUnknown:
 			out = append(out, fmt.Sprintf("%d %s", n[s], s))
 		}
 	}

@@ -6,43 +6,65 @@ import (
 )
 
 // To how many characters a column of text is narrowed to fit a width: first while it can be read with ease, then,
-// when titles are broken, too, to what is enough for the end of a source line.
+// when titles are broken, too, to what is enough for the end of a source line. Names of kernels, which say what a row
+// is, are narrowed after the others, and not further than to what shows how they begin and end.
 const (
 	easyColumn  = 24
 	leastColumn = 12
+	leastName   = 22
 )
 
 // fit makes lines of at most so many characters, and returns the tables that this takes, one where it can be.
 func (f *fixed) fit(room int) []*fixed {
-	if f.squeeze(room) {
+	if f.squeeze(room, true) {
 		return []*fixed{f}
 	}
-	if f = f.withoutEmpty(); f.squeeze(room) || len(f.cols) == 1 {
+	if f = f.withoutEmpty(); f.squeeze(room, true) {
 		return []*fixed{f}
 	}
-	if f.gap = narrowGap; f.squeeze(room) {
+	if f.gap = narrowGap; len(f.cols) == 1 || f.squeeze(room, true) || f.squeeze(room, false) {
 		return []*fixed{f}
 	}
 	f.gap = gap
-	f.squeeze(room)
+	f.squeeze(room, false)
 	return f.divide(room)
 }
 
-// squeeze narrows columns until lines have at most so many characters, and reports whether they have.
-func (f *fixed) squeeze(room int) bool {
+// squeeze narrows columns until lines have at most so many characters, and reports whether they have. Where base names
+// are to stay, names are not narrowed further than the longest of them.
+func (f *fixed) squeeze(room int, bases bool) bool {
 	f.spread()
-	f.narrow(room, easyColumn)
+	f.narrow(room, easyColumn, false)
 	f.breakTitles(room)
-	f.narrow(room, leastColumn)
+	f.narrow(room, leastColumn, false)
+	f.narrow(room, f.longestBase(), true)
+	if !bases {
+		f.narrow(room, max(leastColumn, min(leastName, room/3)), true)
+	}
 	return f.total() <= room
 }
 
-// narrow takes characters from the widest columns of text, down to least.
-func (f *fixed) narrow(room, least int) {
+// longestBase is what the longest base name of all needs.
+func (f *fixed) longestBase() int {
+	longest := leastColumn
+	for _, row := range f.rows {
+		for i, lines := range row {
+			for _, l := range lines {
+				if f.cols[i].Keep == Both {
+					longest = max(longest, baseNeeds(l))
+				}
+			}
+		}
+	}
+	return longest
+}
+
+// narrow takes characters from the widest columns of text, or from those of names, down to least.
+func (f *fixed) narrow(room, least int, names bool) {
 	for over := f.total() - room; over > 0; over-- {
 		longest := -1
 		for i, n := range f.width {
-			if f.cols[i].Align == Left && n > least && (longest < 0 || n > f.width[longest]) {
+			if c := &f.cols[i]; c.Align == Left && c.Keep == Both == names && n > least && (longest < 0 || n > f.width[longest]) {
 				longest = i
 			}
 		}
@@ -120,7 +142,7 @@ func (f *fixed) divide(room int) []*fixed {
 			cols = append(cols, at)
 		}
 		part := f.only(cols)
-		part.squeeze(room)
+		part.squeeze(room, false)
 		parts = append(parts, part)
 	}
 	return parts

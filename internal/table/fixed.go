@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// gap is between two columns, narrowGap where that keeps a table in one piece.
+// gap is between two columns, narrowGap where that keeps a table in one piece, or names longer.
 const gap, narrowGap = "  ", " "
 
 // WriteText writes the table in fixed width: the titles, a rule, the rows; two
@@ -110,17 +110,46 @@ func (c *Column) cut(s string, max int) string {
 	case c.Keep == End:
 		return CutStart(s, max)
 	}
-	tail := CutStart(s, (max+len(ellipsis))/2)
+	tail := wholeWord(s, CutStart(s, (max+len(ellipsis))/2), max)
 	head := prefix(s, max-utf8.RuneCountInString(tail))
 	from, to := baseName(s)
 	switch {
-	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from,
-		utf8.RuneCountInString(s[from:to])+2*len(ellipsis) > max:
+	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from, baseNeeds(s) > max:
 		return head + tail
 	case from == 0:
 		return Cut(s, max)
 	}
 	return ellipsis + Cut(s[from:], max-len(ellipsis))
+}
+
+// baseNeeds is how many characters the base name of a name takes, with what shows that something is missing.
+func baseNeeds(s string) int {
+	from, to := baseName(s)
+	need := utf8.RuneCountInString(s[from:to])
+	if from > 0 {
+		need += len(ellipsis)
+	}
+	if to < len(s) {
+		need += len(ellipsis)
+	}
+	return min(need, utf8.RuneCountInString(s))
+}
+
+// wholeWord lets the end of a name that was cut for so many characters begin with a whole word, such as a tile: the
+// word before the cut where a third of the characters stays for the start of the name, else the next one.
+func wholeWord(s, tail string, max int) string {
+	at := len(s) - len(tail) + len(ellipsis)
+	if len(tail) <= len(ellipsis) || at < 1 {
+		return tail
+	}
+	const separators = "_:<>(), ./"
+	if start := strings.LastIndexAny(s[:at], separators) + 1; max-len(ellipsis)-utf8.RuneCountInString(s[start:]) >= max/3 {
+		return ellipsis + s[start:]
+	}
+	if next := strings.IndexAny(s[at:len(s)-1], separators); next >= 0 {
+		return ellipsis + s[at+next+1:]
+	}
+	return tail
 }
 
 // baseName is where the name of a function is in a name from code: without its namespaces, folders, arguments and

@@ -174,30 +174,30 @@ func TestWriteFit(t *testing.T) {
 			"---------------------------------------------------------------------\n" +
 			"a_kernel_with_a_long_name  12.5  python/pkg/layers/norm.py:12 forward\n" +
 			"                                 short\n"},
-		{50, "" +
-			"Kernel                   us  Line\n" +
+		{50, "" + // the name is whole before the line is
+			"Kernel                       us  Line\n" +
 			"--------------------------------------------------\n" +
-			"a_kernel_...long_name  12.5  ...norm.py:12 forward\n" +
-			"                             short\n"},
+			"a_kernel_with_a_long_name  12.5  ....py:12 forward\n" +
+			"                                 short\n"},
 		{32, "" + // no narrower than can be read
-			"Kernel          us  Line\n" +
+			"Kernel           us Line\n" +
 			"--------------------------------\n" +
-			"a_ker...name  12.5  ...2 forward\n" +
+			"a_kerne...name 12.5 ...2 forward\n" +
 			"                    short\n"},
-		{31, "" + // but for the space between columns
-			"Kernel         us Line\n" +
+		{31, "" +
+			"Kernel          us Line\n" +
 			"-------------------------------\n" +
-			"a_ker...name 12.5 ...12 forward\n" +
-			"                  short\n"},
+			"a_kern...name 12.5 ...2 forward\n" +
+			"                   short\n"},
 		{29, "" + // the columns below each other instead
 			"Kernel                     us\n" +
 			"-----------------------------\n" +
-			"a_kernel_w..._long_name  12.5\n" +
+			"a_kernel_...a_long_name  12.5\n" +
 			"\n" +
-			"Kernel         Line\n" +
+			"Kernel           Line\n" +
 			"-----------------------------\n" +
-			"a_ker..._name  ...:12 forward\n" +
-			"               short\n"},
+			"a_kernel...name  ...2 forward\n" +
+			"                 short\n"},
 	} {
 		var b strings.Builder
 		if err := tab.WriteFit(&b, c.width); err != nil {

@@ -69,14 +69,15 @@ func (t *Timeline) header(p *table.Writer, o TextOptions) {
 	if t.Anchor != "" {
 		anchors = fmt.Sprintf(", anchor blocks: %d (%s)", t.NumAnchors, t.Anchor)
 	}
-	p.Fact("GPU kernels", "%d%s", t.NumKernels, anchors)
+	p.Fact("GPU activities", "%s, of them %s%s", table.Count(int64(t.Health.Activities)),
+		table.Counted(t.NumKernels, "kernel", "kernels"), anchors)
 	p.Fact("Profile", "%s, boundaries: %s", t.Profile, t.Boundaries)
 	from := ""
 	if t.LayerSource != "" {
 		from = " (from " + string(t.LayerSource) + ")"
 	}
 	passes := func(n int) string { return table.Counted(n, "pass", "passes") }
-	p.Fact("Found", "%s%s%s, %d blocks per pass, %s", t.atLeast(), table.Counted(t.NumLayers, "layer", "layers"), from,
+	p.Fact("Found", "%s%s%s, %d blocks per pass, %s", t.AtLeast(), table.Counted(t.NumLayers, "layer", "layers"), from,
 		t.NumLayers*t.BlocksPerLayer, passes(len(t.Passes)))
 	if t.GPUTimeNS > 0 {
 		p.Fact("Covered GPU time", "%s in passes, %s in layers", percent(float64(t.InPassesNS), float64(t.GPUTimeNS)),
@@ -100,9 +101,9 @@ func model(p *table.Writer, arch *profile.ArchSummary) {
 	}
 }
 
-// atLeast says that there may be more layers than were found: no pass is complete, and nothing else says how many there
+// AtLeast says that there may be more layers than were found: no pass is complete, and nothing else says how many there
 // are.
-func (t *Timeline) atLeast() string {
+func (t *Timeline) AtLeast() string {
 	shown := func(r PassRow) bool { // the number: complete passes do, and by frames those that hold the last layers
 		return r.Layers > 0 && (!r.Partial || t.LayerSource == layer.SourceModules && r.Cut == "start" && !r.FromEnd)
 	}

@@ -273,8 +273,7 @@ func slice(named []*GPU, d Device) (*GPU, string, bool) {
 			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f%% of its memory; its peaks are scaled", d.Name, d.Units, g.Units, 100*memory), true
 		}
 	}
-	return nil, fmt.Sprintf("%s with %d bytes of memory and %d units is none that the table knows", d.Name, d.Memory,
-		d.Units), false
+	return nil, fmt.Sprintf("%s with %s is none that the table knows", d.Name, d.size("units")), false
 }
 
 // scaled is a part of a GPU. Links belong to the full GPU and so are unknown.
@@ -310,9 +309,18 @@ func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
 		found = g
 	}
 	if found == nil {
-		return nil, fmt.Sprintf("%s, and no known one has %d units and %d bytes", unnamed, d.Units, d.Memory), false
+		return nil, fmt.Sprintf("%s, and no known one has %s", unnamed, d.size("units")), false
 	}
-	return found, fmt.Sprintf("by %d units and %d bytes of memory; the trace does not name it", d.Units, d.Memory), true
+	units := "SMs"
+	if found.Vendor == "amd" {
+		units = "CUs"
+	}
+	return found, fmt.Sprintf("by %s; the trace does not name it", d.size(units)), true
+}
+
+// size is what tells a device without a name from others: "304 CUs and 192 GiB of memory".
+func (d *Device) size(units string) string {
+	return fmt.Sprintf("%d %s and %.0f GiB of memory", d.Units, units, float64(d.Memory)/(1<<30))
 }
 
 // Named returns the GPU that people mean by a short name: its id in the table, its marketing name, or that without

@@ -68,7 +68,7 @@ func TestChecklistOfTheDemo(t *testing.T) {
 		d := a.Passes.Stages[0]
 		if d.Stage != layer.StageDecode || d.Count != 4 || d.Whole != 4 || d.Steady < 0 || d.SteadyWhy == "" ||
 			d.SteadyWall <= 0 || d.Batch != 8 || d.Tokens != 8 || d.Idle <= 0 ||
-			!(d.Least <= d.Median && d.Median <= d.Most) || d.Least <= 0 {
+			d.Least == nil || !(*d.Least <= *d.Median && *d.Median <= *d.Most) || *d.Least <= 0 {
 			t.Errorf("%+v", d)
 		}
 		if p := a.Passes.Stages[1]; p.Stage != layer.StagePrefill || p.Count != 1 || p.Tokens != 640 {

@@ -251,10 +251,10 @@ type StagePasses struct {
 	SteadyWhy string `json:"steady_why"`
 	// Cold are the passes at the beginning that take longer than those that follow.
 	Cold []ColdPass `json:"cold_passes"`
-	// Least, Median and Most are times of complete passes that are not cold.
-	Least  time.Duration `json:"least_wall_ns"`
-	Median time.Duration `json:"median_wall_ns"`
-	Most   time.Duration `json:"most_wall_ns"`
+	// Least, Median and Most are times of complete passes that are not cold; null where there are none.
+	Least  *time.Duration `json:"least_wall_ns"`
+	Median *time.Duration `json:"median_wall_ns"`
+	Most   *time.Duration `json:"most_wall_ns"`
 	// Idle is the mean time of a pass in which the GPU does nothing.
 	Idle time.Duration `json:"idle_per_pass_ns"`
 	// Batch is the number of requests of the steady pass, −1 unknown.
@@ -392,8 +392,10 @@ type HostVerdict struct {
 	Share float64 `json:"host_share_of_step_time"`
 	// Idle is the time of the steps in which the GPU does nothing.
 	Idle time.Duration `json:"idle_ns"`
-	// Wall is the time of the steps.
+	// Wall is the time of the steps, of the window where there are none.
 	Wall time.Duration `json:"steps_ns"`
+	// Basis says what the shares are of, and the times in: the steps, or the window where there are none.
+	Basis hostoverhead.Basis `json:"basis"`
 	// Causes are why it is idle, the largest first.
 	Causes []Cause `json:"causes"`
 }

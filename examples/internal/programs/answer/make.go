@@ -167,6 +167,9 @@ func (m *maker) environment(o Options) error {
 	e.Framework = fact(m.r.Framework, "names in the trace, or the server's arguments",
 		"no annotation, file name or source line of a known server")
 	e.GPU = fact(m.r.GPU, "the trace", "the trace does not name the device: pass --gpu")
+	if l := m.of.Light; l != nil && l.GPU != nil && l.GPU.ID == m.r.GPU { // the trace names none
+		e.GPU.From = l.GPUWhy
+	}
 	for _, a := range m.of.All {
 		e.GPUs += len(a.Devices)
 	}
@@ -254,7 +257,7 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 	s.Idle = idle / time.Duration(len(list))
 	slices.Sort(walls)
 	if n := len(walls); n > 0 {
-		s.Least, s.Median, s.Most = walls[0], walls[n/2], walls[n-1]
+		s.Least, s.Median, s.Most = &walls[0], &walls[n/2], &walls[n-1]
 	}
 	return s
 }
@@ -284,6 +287,9 @@ func (m *maker) layers() error {
 	t, err := view.NewTimeline(d, d.Steady.Pass)
 	if err != nil {
 		return err
+	}
+	if at := t.AtLeast(); at != "" && m.Model.Layers.Value != "" {
+		m.Model.Layers.Value = at + m.Model.Layers.Value
 	}
 	if len(t.Clusters) == 0 {
 		m.Layers.Item = unknown("no layers were found in pass %d", d.Steady.Pass)
@@ -400,6 +406,7 @@ func (m *maker) host() {
 		h.Item = known
 	}
 	of := &m.of.Host.Ranks[m.of.Host.Deciding]
+	h.Basis = m.of.Host.Basis
 	h.Verdict, h.Text, h.GPU, h.Share = r.Host, r.HostText, int(of.Device), r.HostShare
 	h.Idle, h.Wall = time.Duration(of.Headroom.IdleNS), time.Duration(of.Headroom.WallNS)
 	for _, f := range of.Findings {
@@ -446,8 +453,16 @@ func (m *maker) light() {
 
 func (m *maker) ranks() {
 	v := m.of.Host
-	if v == nil || v.Stragglers == nil {
-		m.Ranks.Item = unknown("one rank was read, or none exchanges data: name the directory and pass --all-ranks")
+	switch {
+	case v == nil || len(v.Ranks) == 0:
+		m.Ranks.Item = unknown("the traces hold no GPU activity")
+		return
+	case len(v.Ranks) == 1:
+		m.Ranks.Item = unknown("one rank was read: name the directory and pass --all-ranks")
+		return
+	case v.Stragglers == nil:
+		m.Ranks.Item = unknown("%d GPUs were read, and no collective was found that ends on several of them together",
+			len(v.Ranks))
 		return
 	}
 	s := v.Stragglers

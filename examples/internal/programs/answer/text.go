@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 )
@@ -163,7 +164,7 @@ func (p *Passes) write(b *table.Writer) {
 			stage += ", trace " + strconv.Itoa(s.Trace)
 		}
 		t.Row(stage, strconv.Itoa(s.Count), strconv.Itoa(s.Whole),
-			table.Duration(s.Least), table.Duration(s.Median), table.Duration(s.Most), table.Duration(s.Idle),
+			wall(s.Least), wall(s.Median), wall(s.Most), table.Duration(s.Idle),
 			count(int64(s.Steady)), count(int64(s.Batch)), count(s.Tokens))
 	}
 	b.Table(t)
@@ -175,6 +176,14 @@ func (p *Passes) write(b *table.Writer) {
 			b.Item("Cold %s pass: %d, %s, %s.", s.Stage, c.Pass, table.Duration(c.Wall), c.Note)
 		}
 	}
+}
+
+// wall is the time of a pass, a dash for none.
+func wall(d *time.Duration) string {
+	if d == nil {
+		return table.None
+	}
+	return table.Duration(*d)
 }
 
 // count is a number, unknown below zero.
@@ -241,9 +250,13 @@ func (h *HostVerdict) write(b *table.Writer) {
 		return
 	}
 	b.Say("%s: %s. The GPU is idle for %s of %s.", h.Verdict, h.Text, table.Duration(h.Idle), table.Duration(h.Wall))
+	each, of := "Per step", "Share of step time"
+	if h.Basis == hostoverhead.BasisWindow {
+		each, of = "In the window", "Share of the window"
+	}
 	table.List(b, "", h.Causes, len(h.Causes), func(c Cause) []string {
 		return []string{c.Cause.String(), table.Duration(c.PerStep), share(c.Share), c.Name}
-	}, table.Text("Cause"), table.Number("Per step"), table.Number("Share of step time"), table.Text("Largest part"))
+	}, table.Text("Cause"), table.Number(each), table.Number(of), table.Text("Largest part"))
 }
 
 func (l *Light) write(b *table.Writer) {
@@ -253,7 +266,7 @@ func (l *Light) write(b *table.Writer) {
 	table.List(b, "", l.Passes, len(l.Passes), func(f Floor) []string {
 		return []string{string(f.Stage), strconv.Itoa(f.Pass), table.Duration(f.Wall), table.Duration(f.Floor),
 			share(f.Share), share(f.Covered), f.Basis}
-	}, table.Text("Stage"), table.Number("Pass"), table.Number("Wall"), table.Number("Floor"), table.Number("Of floor"),
+	}, table.Text("Stage"), table.Number("Pass"), table.Number("Wall"), table.Number("Floor"), table.Number("Floor % of wall"),
 		table.Number("Covered"), table.Text("Basis"))
 	t := table.New(table.Text("Operator"), table.Text("Layer type"), table.Number("Time"), table.Number("Floor"),
 		table.Text("Bound"))
