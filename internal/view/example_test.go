@@ -59,7 +59,7 @@ func ExampleTimeline_WriteText() {
 	// GPU: NVIDIA H100 80GB HBM3
 	// Device: 0
 	// Health: ok (805 GPU activities, 0 without a launch call)
-	// GPU kernels: 790
+	// GPU activities: 805, of them 790 kernels
 	// Profile: generic, boundaries: auto
 	// Found: 8 layers (from modules), 8 blocks per pass, 0 passes
 	// Covered GPU time: 100.0% in passes, 94.0% in layers
