@@ -164,10 +164,6 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 		d.Categories[k].Count++
 		d.Kernels = append(d.Kernels, row)
 	}
-	d.Metadata.TotalDurUS = wholeNS(d.Metadata.TotalDurUS)
-	for k := range d.Categories {
-		d.Categories[k].DurUS = wholeNS(d.Categories[k].DurUS)
-	}
 	slices.SortFunc(d.Kernels, func(x, y KernelRow) int { // Kernels are numbered by start
 		return cmp.Or(cmp.Compare(y.DurUS, x.DurUS), x.Index-y.Index)
 	})
@@ -212,9 +208,6 @@ func durUS(e trace.Event) float64 { return float64(e.Duration()) / 1000 }
 
 // micros is d in microseconds.
 func micros(d time.Duration) float64 { return float64(d) / 1000 }
-
-// wholeNS takes what adding up left below a nanosecond from a sum of microseconds.
-func wholeNS(us float64) float64 { return math.Round(us*1000) / 1000 }
 
 // millis is d in milliseconds.
 func millis(d time.Duration) float64 { return float64(d) / 1e6 }
