@@ -147,10 +147,10 @@ func pausesOf(d *layer.Device) (out []interval.Span) {
 func (a *account) findSteps() {
 	window := a.d.window()
 	found := steps.Of(a.l.w.layers, &a.d.id)
-	a.found = len(found)
 	if a.d.pass == nil { // the trace counts as one step
 		found = nil
 	}
+	a.found = len(found)
 	if list := a.d.layers.Passes; found == nil && len(list) > 0 {
 		window = interval.Span{Start: int64(list[0].Start), End: int64(list[0].End)}
 	}
@@ -211,7 +211,9 @@ func (a *account) findTop(n int) {
 // add sums one piece of idle time. Pieces come in order.
 func (a *account) add(p *idlePiece) {
 	n := p.span.Len()
-	a.byGap[bucketOf(p.gap)][p.cause] += n
+	if p.gap > rounding {
+		a.byGap[bucketOf(p.gap)][p.cause] += n
+	}
 	key := p.key()
 	sum := a.addName(key, n)
 	for a.at < len(a.steps) && a.steps[a.at].span.End <= p.span.Start {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.
@@ -31,11 +33,11 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		f := &r.Findings[i]
 		c := r.causeOf(f)
 		largest := ""
-		if n := f.Place.Name; n != "" {
+		if n := f.Place.Name; n != "" && !c.saysItself() {
 			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis,
-			c.Cause.Info().Why, nanos(c.StepsNS), largest))
+		add(int64(f.Total), f.Advice, fmt.Sprintf("for %s of %s (%s) %s%s", percent(c.Share), timeOf(v.Basis),
+			nanos(c.StepsNS), c.Cause.Info().Why, largest))
 	}
 	for _, d := range r.Drains {
 		if r.loads() {
@@ -86,9 +88,9 @@ func (c *IdleCause) loading() (ns int64) {
 	return ns
 }
 
-// adviceOn is what helps against idle time of a cause, with the flags of the server, and of the recorder, where they
-// are known.
-func adviceOn(c finding.Cause, r *RankVerdict, dialect string, source trace.Source) finding.Advice {
+// adviceOn is what helps against idle time of a cause, with the flags of the server where they are known; record is what
+// to record where the cause is unknown.
+func adviceOn(c finding.Cause, r *RankVerdict, dialect, record string) finding.Advice {
 	for i := range r.Idle {
 		if x := &r.Idle[i]; x.Cause == c && x.Host && x.StepsNS > 0 && 2*x.loading() > x.StepsNS {
 			return settings.LoadAhead
@@ -99,7 +101,7 @@ func adviceOn(c finding.Cause, r *RankVerdict, dialect string, source trace.Sour
 	}
 	advice := c.Info().Advice
 	if c == finding.UnknownCause {
-		advice.Do = "Record launch calls and host activity: " + source.Record(trace.WantLaunches) + "."
+		advice.Do = record + "."
 	}
 	return advice
 }
@@ -137,6 +139,19 @@ func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 // source is the program that recorded the trace.
 func (a *account) source() trace.Source { return a.l.w.t.Meta().Source }
 
+// recordLaunches is how to record what unexplained idle time lacks: launch calls, or, where the trace has most of them,
+// those of the first kernels, or names of what the host does.
+func (a *account) recordLaunches() string {
+	t := a.l.w.t
+	switch h := t.Health(); {
+	case t.Len(event.LaneLaunch) == 0 || 2*h.Orphans > h.Activities:
+		return "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches)
+	case float64(h.Orphans) > a.l.p.OrphanShare*float64(h.Activities):
+		return strings.TrimSuffix(DoubtLaunchesMissing.topic().do, ".")
+	}
+	return "Record what the host does between its launch calls: " + a.source().Record(trace.WantNames)
+}
+
 // recordAdvice says what to record to be surer.
 func (a *account) recordAdvice(v *Verdict) []Advice {
 	var out []Advice
@@ -145,7 +160,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 			out = append(out, Advice{Do: do, Why: why})
 		}
 	}
-	launches := "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches)
+	launches := a.recordLaunches()
 	unnamed := false
 	for _, d := range v.Doubts {
 		switch {
@@ -163,7 +178,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		add(launches, nanos(v.Headroom.UnknownNS)+" of idle time is unexplained")
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
 		add("Look at the kernels: run `strata triage` and `strata light`.",
-			"the host costs "+percent(v.Headroom.Share)+" of the "+string(v.Basis))
+			"the host costs "+percent(v.Headroom.Share)+" of "+timeOf(v.Basis))
 	}
 	return out
 }

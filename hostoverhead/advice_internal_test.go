@@ -47,7 +47,7 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 // TestEveryCauseHasAdvice: idle time of any cause that takes much of the steps makes advice.
 func TestEveryCauseHasAdvice(t *testing.T) {
 	for _, c := range finding.Causes() {
-		if x := adviceOn(c, &RankVerdict{}, "", trace.SourceNsys); x.Do == "" {
+		if x := adviceOn(c, &RankVerdict{}, "", trace.SourceNsys.Record(trace.WantLaunches)); x.Do == "" {
 			t.Errorf("%s: no advice", c)
 		}
 	}
@@ -63,7 +63,7 @@ func TestAdviceIsOfTheFramework(t *testing.T) {
 		for _, c := range finding.Causes() {
 			for _, stage := range []layer.Stage{layer.StageDecode, layer.StagePrefill} {
 				r := &RankVerdict{Stages: []StageVerdict{{Stage: stage, Paths: []Path{{Path: "eager", ExposedNS: 1}}}}}
-				list = append(list, adviceOn(c, r, of.Key(), trace.SourceTorch))
+				list = append(list, adviceOn(c, r, of.Key(), trace.SourceTorch.Record(trace.WantLaunches)))
 			}
 		}
 		for _, x := range list {

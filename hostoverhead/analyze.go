@@ -188,7 +188,7 @@ func (a *account) verdict(label string) *RankVerdict {
 	if r.Captures {
 		r.Verdict = Inconclusive
 	}
-	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)
+	r.Coverage.Hints = r.hints(a.l.p)
 	r.Findings = a.idleFindings(r)
 	return r
 }

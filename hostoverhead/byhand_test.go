@@ -59,19 +59,18 @@ Host overhead: 3.30 ms of 5.70 ms of step time (at most a 2.38× speedup); large
 Device 0: 6 steps, 12 kernels; threshold: host share ≥ 10%
 - SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
 Time of the steps: 5.70 ms, busy 2.40 ms (42.1%), idle 3.30 ms
-idle cause in the steps share in the window largest
-host work 2.80 ms 49.1% 2.80 ms
-host-code 2.69 ms 47.2% 2.69 ms step[DECODE bs=N]
-launch-call 110 µs 1.9% 110 µs cudaLaunchKernel
-host waiting 500 µs 8.8% 500 µs
-synchronisation 500 µs 8.8% 500 µs cudaStreamSynchronize
-all 3.30 ms 57.9% 3.30 ms
+idle cause in the steps of step time largest
+host work 2.80 ms 49.1%
+host-code 2.69 ms 47.2% step[DECODE bs=N]
+launch-call 110 µs 1.9% cudaLaunchKernel
+host waiting 500 µs 8.8%
+synchronisation 500 µs 8.8% cudaStreamSynchronize
+all 3.30 ms 57.9%
 Stages
 stage steps verdict time idle host at most largest cause
 decode 6 YES 5.70 ms 57.9% 57.9% 2.38× host-code
 How kernels reach the device
 stage path kernels share of kernel time exposed launches of the time
-all eager 12 100.0% 100.0% 110 µs 1.9%
 decode eager 12 100.0% 100.0% 110 µs 1.9%
 Host overhead per pass: median 600 µs (60.0% of it), p90 800 µs (66.7%), max 800 µs (66.7%)
 worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
@@ -80,13 +79,11 @@ worst passes stage host share at most largest cause from to Perfetto visStart �
 1 decode 600 µs 60.0% 2.50× host-code 0.001100 s 0.002100 s 1100000 … 2100000
 2 decode 600 µs 60.0% 2.50× host-code 0.002100 s 0.003100 s 2100000 … 3100000
 3 decode 600 µs 60.0% 2.50× host-code 0.003100 s 0.004100 s 3100000 … 4100000
-Published metrics (M1–M5, all GPUs merged): YES
+Published metrics (M1–M5): YES
+The GPU counts as idle while no kernel runs, copies included.
 Whole window: YES
 - gpu_idle_ratio 0.5789 crossed
 - launch_overhead_ratio 0.0107
-- host_prep_exposed_ratio n/a
-- host_prep_perf_impact n/a
-- host_prep_idle_attribution n/a
 - gpu_utilization 0.4211 crossed
 - nccl_ratio 0.0000
 Doubts
@@ -94,23 +91,23 @@ Doubts
 - [python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.2% of the steps
 Next steps
 Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
-cause range, frame or call idle share pieces
+cause range, frame or call idle of idle pieces
 host-code step[DECODE bs=N] 1.00 ms 30.3% 5
-host-code server.py(N): schedule 650 µs 19.7% 5
-host-code model.py(N): forward 540 µs 16.4% 6
+host-code server.py: schedule 650 µs 19.7% 5
+host-code model.py: forward 540 µs 16.4% 6
 host-code unattributed host time 500 µs 15.2% 5
 synchronisation cudaStreamSynchronize 500 µs 15.2% 5
 launch-call cudaLaunchKernel 61.0 µs 1.8% 11
 launch-call cudaLaunchKernel: launch latency 49.0 µs 1.5% 11
 Gaps of the device (no stream busy)
-length count total share largest cause
+length count total of idle largest cause
 100–500 µs 6 600 µs 18.2% host-code 90.0%
 0.5–1 ms 5 2.70 ms 81.8% host-code 79.6%
 Longest gaps
 1. 700 µs at 0.004600 s
 after flash_fwd
 before gemm
-41.4% host-code server.py(N): schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code unattributed host time
+41.4% host-code server.py: schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code unattributed host time
 2. 500 µs at 0.000600 s
 after flash_fwd
 before gemm

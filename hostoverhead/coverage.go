@@ -25,7 +25,7 @@ type EagerKernel struct {
 	Name     string `json:"name"`             // name of the kernel
 	Count    int    `json:"count"`            // launches outside graphs
 	TotalNS  int64  `json:"total_ns"`         // time of these launches
-	Source   string `json:"source,omitempty"` // Python frame or op of its most frequent launch
+	Source   string `json:"source,omitempty"` // Python function or op of its most frequent launch
 	Replayed int    `json:"replayed"`         // how often the same kernel runs from a graph in steps of the same stages
 	Suspect  bool   `json:"suspect"`          // steps of the same stage run it both ways: why was it not captured here?
 }
@@ -133,6 +133,10 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 		runCustom: {Code: "CUSTOM_OP", Do: "register them as capturable custom ops"},
 	}
 	attention, before := 0, launchPlace{thread: trace.None, kernel: none} // the graph launch before
+	attends := func(l launchPlace) bool {
+		e := w.t.LaneAt(event.LaneGPU, int(d.acts[l.kernel]))
+		return w.layers.Of(e.ID()).Facts().Category == classify.CategoryAttention
+	}
 	order := w.launchOrder(d)
 	for i := 0; i < len(order); {
 		if order[i].graph {
@@ -151,12 +155,17 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 		if j < len(order) && order[j].thread == order[i].thread {
 			last = order[j].kernel
 		}
+		beside := slices.ContainsFunc(order[i:j], attends)
 		for run := j - i; i < j; i++ {
 			e := w.t.LaneAt(event.LaneGPU, int(d.acts[order[i].kernel]))
 			place := d.besideGraphs(order[i].kernel, first, last, run, p)
-			if place == runSplits && w.layers.Of(e.ID()).Facts().Category == classify.CategoryAttention {
+			switch {
+			case place != runSplits:
+			case beside && names.Phase(d.stageOf(order[i].kernel)) == names.Context:
+				place = runAlone // piecewise graphs leave attention, and what feeds it, out by design
+			case attends(order[i]):
 				attention++
-			} else if place == runSplits && customOp(e.Op().Name()) {
+			case !beside && customOp(e.Op().Name()):
 				place = runCustom
 			}
 			if h := hints[place]; h != nil {
@@ -168,7 +177,11 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 	split, expand, custom := hints[runSplits], hints[runBeside], hints[runCustom]
 	split.Why = fmt.Sprintf("%s between two graph replays of a step", table.Counted(split.Count, "eager kernel", "eager kernels"))
 	if attention > 0 {
-		split.Why += fmt.Sprintf(", %d of them attention, which piecewise graphs leave out by design", attention)
+		of := fmt.Sprintf("%d of them", attention)
+		if attention == split.Count {
+			of = "all"
+		}
+		split.Why += ", " + of + " attention, which piecewise graphs leave out by design"
 		split.Do = "capture whole graphs for decode where the attention backend can"
 	}
 	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", table.Counted(expand.Count, "eager kernel", "eager kernels"))
@@ -209,10 +222,19 @@ func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *params) eager
 	return runAlone
 }
 
-// sourceOf is the op or Python frame that launched a kernel.
+// sourceOf is the innermost Python function with a file that launched a kernel and is not the dispatcher's of torch or
+// triton, else the op.
 func sourceOf(e trace.Event) string {
-	if f := e.Frame(); f.Valid() {
-		return f.Name()
+	for f := e.Frame(); f.Valid(); f = f.Parent() {
+		source, _ := names.SplitFrame(f.Name())
+		_, inside, found := strings.Cut(source, "-packages/")
+		if !found {
+			inside = source
+		}
+		if strings.Contains(source, ".py") && !strings.HasPrefix(inside, "torch/") &&
+			!strings.HasPrefix(inside, "triton/") {
+			return f.Name()
+		}
 	}
 	return e.Op().Name()
 }
@@ -227,10 +249,13 @@ func mostFrequent(m map[string]int) string {
 	return best
 }
 
-// waitHints turns the ledger's waits into hints.
-func waitHints(idle []IdleCause) []Advice {
-	var out []Advice
-	for _, c := range idle {
+// hints are those on graphs, where the steps have idle time that they could fill, and on waits.
+func (r *RankVerdict) hints(p *params) []Advice {
+	out := r.Coverage.Hints
+	if float64(r.Headroom.IdleNS) < p.AdviceShare*float64(r.Headroom.WallNS) {
+		out = []Advice{}
+	}
+	for _, c := range r.Idle {
 		info := c.Cause.Info()
 		if info.Hint == "" {
 			continue

@@ -12,7 +12,7 @@ import (
 func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	out := []finding.Finding{}
 	server := a.l.w.server()
-	basis, dialect, source := a.basis(), server.Key(), a.source()
+	basis, dialect, record := a.basis(), server.Key(), a.recordLaunches()
 	n := len(a.steps)
 	if basis == finding.OfWindow {
 		n = 1 // the parts between its pauses are one window
@@ -26,14 +26,14 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 			Size: finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n,
 				time.Duration(r.Headroom.WallNS)),
 			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
-			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect, source)}
+			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect, record)}
 		if c.Cause == finding.UnknownCause {
 			f.Confidence = finding.Low
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
 			if what := table.Cut(table.Clean(n.Name), wideName); what != c.Cause.Info().Title &&
-				c.Cause != finding.GPUDispatch { // whose gaps have no other name
+				c.Cause != finding.GPUDispatch && !c.saysItself() { // whose gaps have no other name
 				f.Evidence = fmt.Sprintf("Largest part: %s (%s).", what, percentOf(n.StepsNS, c.StepsNS))
 			}
 		}
@@ -50,6 +50,9 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	}
 	return out
 }
+
+// saysItself reports whether nearly all of a cause of the GPU's side is in one part: its name says what the cause does.
+func (c *IdleCause) saysItself() bool { return !c.Host && 20*c.Names[0].StepsNS >= 19*c.StepsNS }
 
 // basis says what shares of the account are of.
 func (a *account) basis() finding.Basis {

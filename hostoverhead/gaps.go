@@ -40,6 +40,9 @@ var buckets = []GapBucket{
 // numBuckets is the number of length classes.
 const numBuckets = 9
 
+// rounding is the longest gap, in ns, that two rounded times make out of none.
+const rounding = 1
+
 // bucketOf is the class of a gap's length.
 func bucketOf(ns int64) int {
 	i := 0
@@ -54,6 +57,9 @@ func (a *account) gapClasses() []GapBucket {
 	out := slices.Clone(buckets)
 	for i := 1; i < len(a.d.busy); i++ {
 		ns := a.d.busy[i].Start - a.d.busy[i-1].End
+		if ns <= rounding {
+			continue
+		}
 		b := &out[bucketOf(ns)]
 		b.Count++
 		b.TotalNS += ns

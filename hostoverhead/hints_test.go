@@ -70,11 +70,17 @@ func TestHintsFollowTheOrderOfLaunches(t *testing.T) {
 		{"attention between pieces only", decode, "gag", "GRAPH_SPLIT"},
 		{"another kernel between pieces", decode, "geg", "GRAPH_SPLIT"},
 		{"custom operator between pieces", decode, "gcg", "CUSTOM_OP"},
+		{"custom operator that feeds attention between pieces", decode, "gcag", "GRAPH_SPLIT"},
+		{"attention between pieces of a prefill", prefill, "gcag", ""},
+		{"custom operator between pieces of a prefill", prefill, "gcg", "CUSTOM_OP"},
 		{"kernels beside a prefill's replay", prefill, "eege", ""},
 		{"prefill that launches all", prefill, "eee", ""},
 	} {
 		var codes []string
 		for _, h := range decider(judged(t, stepsOf(20, c.annotation, c.launches))).Coverage.Hints {
+			if h.Code == "GRAPH_SPLIT" && c.launches == "gag" && !strings.Contains(h.Why, ", all attention, which") {
+				t.Errorf("%s: %s", c.name, h.Why)
+			}
 			if h.Code == "GRAPH_SPLIT" && strings.Contains(h.Why, "attention") != strings.Contains(c.launches, "a") {
 				t.Errorf("%s: %s", c.name, h.Why)
 			}

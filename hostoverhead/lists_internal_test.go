@@ -164,12 +164,13 @@ func TestIdleTimeIsListed(t *testing.T) {
 
 // TestClassesOfGaps: each length class has the cause with most of its time, the first of equals.
 func TestClassesOfGaps(t *testing.T) {
-	a := &account{d: &deviceWork{busy: []interval.Span{{Start: 0, End: 10}, {Start: 11, End: 20},
+	// A gap of 1 ns is rounding.
+	a := &account{d: &deviceWork{busy: []interval.Span{{Start: -5, End: -1}, {Start: 0, End: 10}, {Start: 12, End: 20},
 		{Start: 2020, End: 2030}}}}
-	a.byGap[0][finding.Synchronisation] = 1
+	a.byGap[0][finding.Synchronisation] = 2
 	a.byGap[1][finding.Synchronisation], a.byGap[1][finding.HostCode], a.byGap[1][finding.UnknownCause] = 500, 1000, 500
 	got := a.gapClasses()
-	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: finding.Synchronisation, LargestShare: 1},
+	for i, want := range []GapBucket{{Count: 1, TotalNS: 2, Largest: finding.Synchronisation, LargestShare: 1},
 		{Count: 1, TotalNS: 2000, Largest: finding.HostCode, LargestShare: 0.5}, {}} {
 		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest ||
 			g.LargestShare != want.LargestShare {

@@ -171,9 +171,9 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Ranks) > 1 {
 		where += fmt.Sprintf(" (of %d GPUs it loses most to the host)", len(v.Ranks))
 	}
-	steps := table.Counted(r.Steps, "step", "steps")
-	if v.Basis == BasisWindow {
-		steps = "no steps"
+	steps := "no steps"
+	if r.Steps > 0 {
+		steps = table.Counted(r.Steps, "step", "steps")
 	}
 	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps, table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))
@@ -233,12 +233,23 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 		nanos(r.WindowNS - r.BusyNS), ""})
 	title := fmt.Sprintf("Time of the %s: %s, busy %s (%s), idle %s", v.Basis, nanos(h.WallNS), nanos(h.BusyNS),
 		percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
-	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
-		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"),
-		table.Number("in the window"), table.Text("largest").Limit(narrowName))
+	columns := []table.Column{table.Text("idle"), table.Text("cause"), table.Number("in the " + string(v.Basis)),
+		table.Number("of " + timeOf(v.Basis)), table.Number("in the window"), table.Text("largest").Limit(narrowName)}
+	twice := !slices.ContainsFunc(rows, func(row []string) bool { return row[2] != row[4] })
+	if twice { // the steps hold all idle time of the window
+		columns = slices.Delete(columns, 4, 5)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 4, 5)
+		}
+	}
+	table.List(b, title, rows, len(rows), func(row []string) []string { return row }, columns...)
 	if c := r.Transfers; c != nil {
-		b.Say("Copies and memsets alone keep the GPU busy for %s of the %s (%s), %s of the window.",
-			nanos(c.StepsNS), v.Basis, percent(c.Share), nanos(c.NS))
+		window := ""
+		if c.NS != c.StepsNS {
+			window = fmt.Sprintf(", and for %s of the window", nanos(c.NS))
+		}
+		b.Say("Copies and memsets alone keep the GPU busy for %s of the %s (%s)%s.", nanos(c.StepsNS), v.Basis,
+			percent(c.Share), window)
 	}
 	for _, d := range r.Drains {
 		b.Say("%s of the host's work follows %s, after it drained the queue between two steps.", nanos(d.StepsNS), d.Name)
@@ -263,7 +274,11 @@ func writeStages(b *table.Writer, r *RankVerdict) {
 		Path
 	}
 	var rows []row
-	for _, s := range append([]StageVerdict{{Stage: "all", Paths: r.Paths}}, r.Stages...) {
+	stages := append([]StageVerdict{{Stage: "all", Paths: r.Paths}}, r.Stages...)
+	if len(r.Stages) == 1 && slices.Equal(r.Stages[0].Paths, r.Paths) {
+		stages = r.Stages
+	}
+	for _, s := range stages {
 		for _, p := range s.Paths {
 			rows = append(rows, row{string(s.Stage), p})
 			s.Stage = "" // once is enough
@@ -284,8 +299,11 @@ func (h *Headroom) cells() []string {
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
-	title := fmt.Sprintf("Host overhead per pass: median %s (%s of it), p90 %s (%s), max %s (%s)", nanos(p.P50NS),
-		percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
+	title := fmt.Sprintf("Host overhead per pass: at most %s (%s of it)", nanos(p.MaxNS), percent(p.ShareMax))
+	if p.MaxNS != p.P50NS {
+		title = fmt.Sprintf("Host overhead per pass: median %s (%s of it), p90 %s (%s), max %s (%s)", nanos(p.P50NS),
+			percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
+	}
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
 		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share),
 			times(w.Headroom.AtMost), w.Largest.String(),
@@ -354,7 +372,12 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	if v.published == nil {
 		return
 	}
-	b.Heading(2, "Published metrics (M1–M5, all GPUs merged): %s", v.published.Verdict)
+	b.Heading(2, "Published metrics (M1–M5): %s", v.published.Verdict)
+	if len(v.Ranks) > 1 {
+		b.Say("The GPU counts as idle while no kernel runs, copies included, on all GPUs at once.")
+	} else {
+		b.Say("The GPU counts as idle while no kernel runs, copies included.")
+	}
 	if v.Disagreement != "" {
 		b.Say("%s", v.Disagreement)
 	}
@@ -363,9 +386,11 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	_, figures, _ := strings.Cut(text.String(), "\n\n") // the text below its verdict
 	figures = strings.ReplaceAll(strings.TrimSpace(figures), "\n\n", "\n")
 	for line := range strings.Lines(figures) {
-		if line = strings.TrimRight(line, "\n"); strings.HasPrefix(line, " ") {
+		switch line = strings.TrimRight(line, "\n"); {
+		case strings.HasSuffix(line, " n/a"): // not applicable, or not recorded
+		case strings.HasPrefix(line, " "):
 			b.Item("%s", strings.Join(strings.Fields(line), " "))
-		} else {
+		default:
 			b.Say("%s", line)
 		}
 	}
@@ -429,7 +454,7 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), nanos(n.NS), percentOf(n.NS, idle),
 			table.Count(int64(n.Count))}
 	}, table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"),
-		table.Number("share"), table.Number("pieces"))
+		table.Number("of idle"), table.Number("pieces"))
 	d.writeGaps(b)
 	d.writeCoverage(b)
 }
@@ -442,7 +467,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 			largest = g.Largest.String() + " " + percent(g.LargestShare)
 		}
 		return []string{g.Title, table.Count(int64(g.Count)), nanos(g.TotalNS), percent(g.Share), largest}
-	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"),
+	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("of idle"),
 		table.Text("largest cause"))
 	// the shortest class is no useful advice
 	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 })

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,8 +104,11 @@ func (m *model) read(ctx context.Context) error {
 		}
 	}
 	switch {
-	case m.passes < leastPasses || m.d.Passes[0].PassEvidence == layer.RungWhole:
-		m.hidden = "fewer than four steps: how steps differ is unknown"
+	case m.passes > 0 && m.d.Passes[0].PassEvidence == layer.RungWhole:
+		m.passes = 0
+		fallthrough
+	case m.passes < leastPasses:
+		m.hidden = fmt.Sprintf("how steps differ shows in four steps or more, and the trace has %d", m.passes)
 	case 50*orphans > n:
 		m.hidden = "launches of more than 2% of the GPU activities are not in the trace"
 	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -32,12 +33,16 @@ func (r *Report) WriteText(w io.Writer) error {
 		b.Say("No edit follows from the findings. Name one with `--edit`.")
 		return b.Flush()
 	}
+	if why := r.Gains[0].Refused; why != "" &&
+		!slices.ContainsFunc(r.Gains, func(g Gain) bool { return g.Refused != why }) {
+		b.Say("Nothing is predicted of %s: %s.", table.Counted(len(r.Gains), "edit", "edits"), why)
+		return b.Flush()
+	}
 	table.List(b, "", r.Gains, len(r.Gains), func(g Gain) []string {
-		step := g.Step()
 		if g.Refused != "" {
-			step = "refused: " + g.Refused
+			return []string{g.Title, "refused: " + g.Refused, table.None}
 		}
-		return []string{g.Title, step, fmt.Sprintf("%d of %d", g.Steps, g.All)}
+		return []string{g.Title, g.Step(), fmt.Sprintf("%d of %d", g.Steps, g.All)}
 	}, table.Code("edit").Limit(editWidth), table.Text("step time"), table.Number("steps that pass"))
 	b.Say("Gains are of the steps as recorded, with the profiler's cost for the host in them.")
 	return b.Flush()

@@ -62,6 +62,7 @@ const (
 	HostWork
 	HostWaiting
 	DispatchGroup
+	EventGroup
 	RanksGroup
 	TransferGroup
 	RequestsGroup
@@ -71,8 +72,8 @@ const (
 	numGroups
 )
 
-var groupWords = [numGroups]string{"", "host work", "host waiting", "GPU dispatch", "other ranks", "transfers",
-	"no requests", "profiler", "unknown"}
+var groupWords = [numGroups]string{"", "host work", "host waiting", "GPU dispatch", "waits for events", "other ranks",
+	"transfers", "no requests", "profiler", "unknown"}
 
 // Groups lists all groups but NoGroup, in report order.
 func Groups() []Group { return list[Group](NoGroup+1, numGroups) }
@@ -188,7 +189,7 @@ var causes = [NumCauses]struct {
 		"the GPU takes time between queued kernels",
 		Advice{Do: "Fuse short kernels."},
 		"", "#6f9d9d"}},
-	Dependency: {"dependency", CauseInfo{DispatchGroup, "Queued work waits for an event",
+	Dependency: {"dependency", CauseInfo{EventGroup, "Queued work waits for an event",
 		"The work was queued before the gap and starts late: it waits for an event or a signal.",
 		"work was queued and did not start",
 		Advice{Do: "Find what the stream waits for: an event, or a signal of another rank. Pass `--trace " +

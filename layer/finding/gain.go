@@ -12,14 +12,14 @@ type Gain struct {
 	// Ask is the change, as strata what-if --edit takes it. Title says it in words.
 	Ask   string `json:"ask"`
 	Title string `json:"title"`
-	// Steps is how many steps the answer rests on, of All.
-	Steps int `json:"steps"`
+	// Steps is how many steps the answer rests on, of All. Without an answer it and all times are left out.
+	Steps int `json:"steps,omitempty"`
 	All   int `json:"all_steps"`
 	// Base is the mean of these steps as recorded, After with the change, which lies between Low and High.
-	Base  time.Duration `json:"base_ns"`
-	After time.Duration `json:"after_ns"`
-	Low   time.Duration `json:"low_ns"`
-	High  time.Duration `json:"high_ns"`
+	Base  time.Duration `json:"base_ns,omitempty"`
+	After time.Duration `json:"after_ns,omitempty"`
+	Low   time.Duration `json:"low_ns,omitempty"`
+	High  time.Duration `json:"high_ns,omitempty"`
 	// Figure says that After may be quoted by itself; elsewhere the interval is the answer.
 	Figure bool `json:"figure"`
 }

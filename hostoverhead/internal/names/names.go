@@ -9,13 +9,13 @@ import (
 var word = regexp.MustCompile(`[0-9A-Za-z_.\x{80}-\x{10FFFF}]+`)
 
 // Generalise makes one name of names that differ in their numbers only:
-// separate numbers become N, and addresses and what torch's emit_nvtx appends are cut.
+// separate numbers become N, and addresses, lines of frames and what torch's emit_nvtx appends are cut.
 // "[Executor] _forward_step 9: 0 ctx reqs" becomes "[Executor] _forward_step N:
 // N ctx reqs"; "layer0" and "gemm_128x64" stay.
 func Generalise(name string) string {
 	name, _, _ = strings.Cut(name, ", op_id = ")
 	name, _, _ = strings.Cut(name, ", seq = ")
-	name = withoutAddress(name)
+	name = WithoutLine(name)
 	return word.ReplaceAllStringFunc(name, func(w string) string {
 		if strings.Trim(w, "0123456789") == "" {
 			return "N"
