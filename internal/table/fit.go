@@ -7,7 +7,8 @@ import (
 
 // To how many characters a column of text is narrowed to fit a width: first while it can be read with ease, then,
 // when titles are broken, too, to what is enough for the end of a source line. Names of kernels, which say what a row
-// is, are narrowed after the others, and not further than to what shows how they begin and end.
+// is, are narrowed after the others below what the longest base name needs, and not further than to what shows how they
+// begin and end.
 const (
 	easyColumn  = 24
 	leastColumn = 12
@@ -35,9 +36,9 @@ func (f *fixed) fit(room int) []*fixed {
 func (f *fixed) squeeze(room int, bases bool) bool {
 	f.spread()
 	f.narrow(room, easyColumn, false)
+	f.narrow(room, f.longestBase(), true)
 	f.breakTitles(room)
 	f.narrow(room, leastColumn, false)
-	f.narrow(room, f.longestBase(), true)
 	if !bases {
 		f.narrow(room, max(leastColumn, min(leastName, room/3)), true)
 	}
