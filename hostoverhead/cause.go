@@ -59,16 +59,11 @@ func (p *params) callCause(e trace.Event, n *hostName) finding.Cause {
 	return finding.LaunchCall
 }
 
-// copyBlocks reports whether a copy call returns only when its copy is done. Copies within a device never block the
-// host, nor do asynchronous ones of pinned memory, or that end after the call (CUDA's "API synchronization behavior").
-// Where the trace does not show the copy, a long call is taken for a blocking one.
+// copyBlocks reports whether a copy call returns only when its copy is done, see [waits.RunsOn]. Where the trace does
+// not show the copy, a long call is taken for a blocking one.
 func (p *params) copyBlocks(call trace.Event, async bool) bool {
 	for a := range call.Activities() {
-		name := a.Name()
-		switch {
-		case strings.Contains(name, "DtoD"), strings.Contains(name, "PtoP"):
-			return false
-		case async && (strings.Contains(name, "Pinned") || a.End() > call.End()):
+		if waits.RunsOn(call, a) {
 			return false
 		}
 	}

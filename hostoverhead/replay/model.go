@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -46,6 +47,7 @@ type act struct {
 	tail   bool  // the first of a graph on its stream
 	comm   bool  // it exchanges data with other GPUs
 	copies bool
+	runsOn bool // a copy that the host does not wait for
 	// Of edits: it does not run; it follows the act before it on its stream by so much, as in a graph, 0: as recorded.
 	without bool
 	chain   int64
@@ -175,7 +177,8 @@ func (m *model) read(ctx context.Context) error {
 		m.acts = append(m.acts, act{id: e.ID(), name: e.NameID(), start: int64(e.Start()), d: int64(e.Duration()),
 			stream: s, item: place[call], pass: int32(k.Place().Pass),
 			prev: none, cross: none, pred: none, comm: k.Facts().Collective != classify.NotCollective,
-			copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset})
+			copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset,
+			runsOn: e.Kind() == event.Memcpy && waits.RunsOn(l, e)})
 	}
 	slices.SortStableFunc(m.acts, func(x, y act) int {
 		return cmp.Or(cmp.Compare(x.item, y.item),
@@ -295,7 +298,7 @@ func (m *model) explain() {
 		end := it.start + it.d
 		name := m.t.Name(it.name)
 		switch {
-		case it.acts > 0 && m.acts[it.first].copies && m.acts[it.first].end() <= end:
+		case it.acts > 0 && m.acts[it.first].copies && !m.acts[it.first].runsOn && m.acts[it.first].end() <= end:
 			it.waits = it.first
 		case strings.Contains(name, "Synchronize"):
 			for k, seen := endedBy(end)-1, 0; k >= 0 && seen < 64; k, seen = k-1, seen+1 {

@@ -88,13 +88,13 @@ func (w *Trace) holds() []*Hold {
 	return out
 }
 
-// blocks reports whether a call of the host waits for the GPU: it synchronises, or returns after its own copy ends.
+// blocks reports whether a call of the host waits for the GPU: it synchronises, or copies.
 func (w *Trace) blocks(e trace.Event) bool {
 	if waits.CallWait(e.Name()) == finding.Synchronisation {
 		return true
 	}
 	for a := range e.Activities() {
-		return a.Kind() == event.Memcpy && a.End() <= e.End()
+		return a.Kind() == event.Memcpy && a.End() <= e.End() && !waits.RunsOn(e, a)
 	}
 	return false
 }
