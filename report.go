@@ -83,9 +83,8 @@ type Report struct {
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`
 	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
-	// That of the host alone is smaller. IdleHeadroom is the same under the name that says so.
-	Headroom     float64 `json:"headroom_at_most"`
-	IdleHeadroom float64 `json:"idle_headroom_at_most"`
+	// That of the host alone is smaller.
+	Headroom float64 `json:"headroom_at_most"`
 	// Findings are those of all analyses that cost at least a percent of their steps, ranked: those that put the
 	// figures themselves in doubt come first, then what can be won, the largest first. [Report.Found] has the small
 	// ones, too.
@@ -414,7 +413,6 @@ func (r *Report) sumUp() {
 	}
 	if r.Wall > 0 && r.Wall > r.IdleTime {
 		r.Headroom = float64(r.Wall) / float64(r.Wall-r.IdleTime)
-		r.IdleHeadroom = r.Headroom
 	}
 }
 
