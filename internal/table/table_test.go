@@ -162,6 +162,24 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
+// TestNamesShowBothEnds: a name longer than its column is narrowed to what shows how it begins and ends, and a table
+// that has less room for it goes on below itself.
+func TestNamesShowBothEnds(t *testing.T) {
+	const width, least = 80, 22
+	const rest = len(" ") + len(" ") + len("1")
+	for room := least - 1; room <= least+1; room++ {
+		tab := table.New(table.Code("Kernel"), table.Number("ns"), table.Number("n"))
+		tab.Row(strings.Repeat("k", 60)+"_tile", strings.Repeat("9", width-rest-room), "1")
+		var b strings.Builder
+		if err := tab.WriteFit(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		if parts := strings.Count(b.String(), "---\n"); (parts > 1) != (room < least) {
+			t.Errorf("room for %d characters: %d tables\n%s", room, parts, &b)
+		}
+	}
+}
+
 func TestWriteFit(t *testing.T) {
 	tab := table.New(table.Code("Kernel"), table.Number("us"), table.Path("Line"))
 	tab.Row("a_kernel_with_a_long_name", "12.5", table.Lines("python/pkg/layers/norm.py:12 forward", "short"))

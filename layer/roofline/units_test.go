@@ -90,6 +90,48 @@ func TestUnitsOfWork(t *testing.T) {
 	}
 }
 
+// TestMuchTimeWithoutAFloorIsNamed: on every shared trace each heading of the waterfall that takes a tenth of the pass
+// without a floor is a finding with the same time, and no other one is.
+func TestMuchTimeWithoutAFloorIsNamed(t *testing.T) {
+	files, _ := filepath.Glob(testdata.Shared(t, "traces/torch") + "/*.json.gz")
+	if len(files) == 0 {
+		t.Skip("NOT TESTED: no shared traces")
+	}
+	most, named := 0.0, 2.0 // the largest share that is not named, and the smallest that is
+	for _, f := range files {
+		r, _, _, _ := counted(t, f)
+		said := map[time.Duration]float64{}
+		for _, found := range r.Findings {
+			if found.Kind == finding.NoFloor && found.Code != roofline.CodeCopies {
+				said[found.PerStep], named = found.Share, min(named, found.Share)
+			}
+		}
+		for _, p := range r.Passes {
+			if p.Index != r.Steady {
+				continue
+			}
+			for _, w := range p.Waterfall {
+				if !strings.HasSuffix(w.Name, "without a floor") || p.Wall == 0 {
+					continue
+				}
+				share := float64(w.Time) / float64(p.Wall)
+				if _, ok := said[w.Time]; ok != (share >= 0.1) {
+					t.Errorf("%s: %q takes %.3f of the pass, named: %v", filepath.Base(f), w.Name, share, ok)
+				} else if !ok {
+					most = max(most, share)
+				}
+				delete(said, w.Time)
+			}
+		}
+		if len(said) > 0 {
+			t.Errorf("%s: findings of no row: %v", filepath.Base(f), said)
+		}
+	}
+	if most < 0.05 || named > 0.2 {
+		t.Errorf("nothing near the limit: %.3f is not named, %.3f is", most, named)
+	}
+}
+
 // TestNoRowAboveThePeak: on every shared trace no row has a floor above its time, with or without a config, and what
 // is faster than possible is said.
 func TestNoRowAboveThePeak(t *testing.T) {
