@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/examples/internal/shape"
 	"github.com/llmstrata/strata/internal/table"
