@@ -87,9 +87,9 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("the row of attention unfolds to %q", lines)
 	}
 	captions := evaluate[[]string](ctx, t, `[...document.querySelectorAll("table caption")].map(c => c.textContent)`)
-	if len(captions) < 2 || !strings.HasPrefix(captions[0], "Parts of the step by difference") ||
-		captions[1] != "Beyond noise" {
-		t.Fatalf("tables are %q", captions)
+	want := []string{"Where a step's time changed", "Parts of the step by difference", "Beyond noise"}
+	if !slices.Equal(captions, want) {
+		t.Fatalf("tables are %q, want %q", captions, want)
 	}
 	id, columns := kernelTable(ctx, t)
 	unfold(ctx, t)
