@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
@@ -13,8 +15,14 @@ import (
 // sixSteps are six decode steps of 1 ms (the last of 1.20 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of
 // Python, a kernel of 200 µs, and 100 µs of a synchronising call, in µs from its start: kernels at 100–300 and
 // 400–600.
-func sixSteps() *trace.Trace {
+func sixSteps() *trace.Trace { return sixStepsWithin("") }
+
+// sixStepsWithin are sixSteps within a range, "" for none.
+func sixStepsWithin(run string) *trace.Trace {
 	tl := hosttest.NewTimeline()
+	if run != "" {
+		tl.Event(event.Annotation, run, 0, 0, -5, 6500)
+	}
 	for i := range int64(6) {
 		at, more := 1000*i, int64(0)
 		if i == 5 {
@@ -51,6 +59,23 @@ func TestSixStepsByHand(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(b.String())
+	}
+}
+
+// TestRangeAroundTheRun: a range around all steps names the idle time that nothing else names, and no other.
+func TestRangeAroundTheRun(t *testing.T) {
+	const run = "execute_pipeline"
+	want := decider(judged(t, sixSteps())).Idle
+	got := decider(judged(t, sixStepsWithin(run))).Idle
+	for i := range want {
+		for k := range want[i].Names {
+			if n := &want[i].Names[k]; n.Name == "unattributed host time" {
+				n.Name = run
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("idle time within a range around the run (-without, +with it):\n%s", diff)
 	}
 }
 

@@ -77,7 +77,7 @@ type idlePiece struct {
 	rng    trace.NameID // innermost range
 	code   trace.NameID // innermost op or frame
 	drain  trace.NameID // the call that emptied the queue before a step
-	step   bool         // rng is a step's annotation
+	step   bool         // rng is a step's annotation, or encloses several
 	next   int          // place of the kernel that ends the gap
 	gap    int64        // length of the gap
 }
@@ -116,6 +116,14 @@ type ledger struct {
 	doubted  bool                                   // launches do not show what the GPUs wait for
 	names    []hostName                             // by name, as far as they were asked for
 	cache    [cachedNames]cachedName                // of the account at hand
+	enclosed enclosed                               // the range asked about last
+}
+
+// enclosed says whether a range holds several passes of a device.
+type enclosed struct {
+	d       *deviceWork
+	id      trace.EventID
+	several bool
 }
 
 func newLedger(w *workload, p *params) *ledger {

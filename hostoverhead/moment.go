@@ -73,7 +73,7 @@ func waitDetail(c finding.Cause, m *timeline.Moment) uint8 {
 // decide is the piece of idle time that a moment makes.
 func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	p := idlePiece{next: g.next, rng: m[timeline.Ranges].Name, code: m[timeline.Code].Name}
-	p.step = l.name(p.rng).step
+	p.step = l.name(p.rng).step || l.encloses(g.d, &m[timeline.Ranges])
 	if p.rng == 0 {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
 	}
@@ -85,6 +85,24 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	}
 	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
 	return p
+}
+
+// encloses reports whether a range holds the host's work on more than one pass: it names the run rather than what the
+// host did in a gap.
+func (l *ledger) encloses(d *deviceWork, r *timeline.Piece) bool {
+	if d.pass == nil || !r.Valid() {
+		return false
+	}
+	if l.enclosed.d != d || l.enclosed.id != r.ID {
+		e, n := l.w.t.At(r.ID), 0
+		for i := range d.layers.Passes {
+			if h := &d.layers.Passes[i].Host; h.End > h.Start && h.Start >= e.Start() && h.End <= e.End() {
+				n++
+			}
+		}
+		l.enclosed = enclosed{d: d, id: r.ID, several: n > 1}
+	}
+	return l.enclosed.several
 }
 
 // aroundOf is the range or frame within which waits have a meaning of their own; an invalid one for none.
