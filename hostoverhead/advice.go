@@ -72,16 +72,16 @@ func (r *RankVerdict) loads() bool {
 	var loading int64
 	for i := range r.Idle {
 		if c := &r.Idle[i]; c.Host {
-			loading += c.loading()
+			loading += c.within(settings.Loads)
 		}
 	}
 	return 2*loading > r.Headroom.HostNS
 }
 
-// loading is the part of the time in the steps that data loaders take.
-func (c *IdleCause) loading() (ns int64) {
+// within is the part of the time in the steps that is spent in what one of names says, or where it says so.
+func (c *IdleCause) within(says func(name string) bool) (ns int64) {
 	for _, n := range c.Names {
-		if settings.Loads(n.Name) || settings.Loads(n.Where) {
+		if says(n.Name) || says(n.Where) {
 			ns += n.StepsNS
 		}
 	}
@@ -92,8 +92,15 @@ func (c *IdleCause) loading() (ns int64) {
 // to record where the cause is unknown.
 func adviceOn(c finding.Cause, r *RankVerdict, dialect, record string) finding.Advice {
 	for i := range r.Idle {
-		if x := &r.Idle[i]; x.Cause == c && x.Host && x.StepsNS > 0 && 2*x.loading() > x.StepsNS {
+		x := &r.Idle[i]
+		if x.Cause != c || !x.Host || x.StepsNS == 0 {
+			continue
+		}
+		if 2*x.within(settings.Loads) > x.StepsNS {
 			return settings.LoadAhead
+		}
+		if c == finding.HostCode && 2*x.within(names.Operator) > x.StepsNS {
+			return launchSetting(r, dialect) // the code is that of starting operators one by one
 		}
 	}
 	if c == finding.LaunchCall {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/framework"
@@ -49,6 +50,27 @@ func TestEveryCauseHasAdvice(t *testing.T) {
 	for _, c := range finding.Causes() {
 		if x := adviceOn(c, &RankVerdict{}, "", trace.SourceNsys.Record(trace.WantLaunches)); x.Do == "" {
 			t.Errorf("%s: no advice", c)
+		}
+	}
+}
+
+// TestAdviceOnOperators: host code that starts operators one by one is helped by graphs, other host code is not.
+func TestAdviceOnOperators(t *testing.T) {
+	own := finding.HostCode.Info().Advice
+	for _, c := range []struct {
+		operators, python int64
+		want              finding.Advice
+	}{{51, 49, settings.CaptureGraphs["vllm"]}, {50, 50, own}, {0, 100, own}} {
+		r := &RankVerdict{Idle: []IdleCause{{Cause: finding.HostCode, Host: true, StepsNS: 100, Names: []IdleName{
+			{Name: "aten::addmm", StepsNS: c.operators}, {Name: "server.py: schedule", StepsNS: c.python}}}}}
+		if got := adviceOn(finding.HostCode, r, "vllm", ""); got != c.want {
+			t.Errorf("%d of 100 in operators: %q, want %q", c.operators, got.Do, c.want.Do)
+		}
+	}
+	for name, want := range map[string]bool{"aten::_to_copy": true, "sgl_kernel::rmsnorm.default": true,
+		"server.py: schedule": false, "at::native::copy_kernel(at::TensorIterator&)": false, "Command Buffer Full": false} {
+		if names.Operator(name) != want {
+			t.Errorf("%q: an operator is %t, want %t", name, !want, want)
 		}
 	}
 }

@@ -50,6 +50,12 @@ func withoutAddress(name string) string {
 	return name
 }
 
+// operator is a PyTorch operator: a library's namespace and a name in it, as torch.library registers them.
+var operator = regexp.MustCompile(`^[a-z_][a-z0-9_]*::[a-z0-9_.]+$`)
+
+// Operator reports whether a name is that of a PyTorch operator: "aten::mm", "sgl_kernel::rmsnorm.default".
+func Operator(name string) bool { return operator.MatchString(name) }
+
 // SplitFrame parts "file.py(12): function" into "file.py(12)" and "function".
 func SplitFrame(name string) (source, function string) {
 	if i := strings.Index(name, "): "); i > 0 {
