@@ -60,7 +60,7 @@ func TestAnalysesAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, f := range files {
-		if i%3 != 0 && !testdata.Long() {
+		if i%5 != 0 && !testdata.Long() {
 			continue
 		}
 		agreeOn(t, filepath.Join(folder, f.Name()))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,8 +55,8 @@ func Example_readme() {
 	// 4 decode 8 8 1.02636ms 8
 }
 
-// TestReadmeShowsWhatIs: the programs' output in the README is theirs, apart
-// from lines left out, and its Go code is compiled here.
+// TestReadmeShowsWhatIs: the Go code of the README is compiled here. What it shows of the programs is held against
+// them by a test of their own.
 func TestReadmeShowsWhatIs(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -65,24 +64,6 @@ func TestReadmeShowsWhatIs(t *testing.T) {
 	}
 	if n := bytes.Count(readme, []byte("\n")); n > 150 {
 		t.Errorf("%d lines, want at most 150", n)
-	}
-	commands := 0
-	_, shown, _ := strings.Cut(string(readme), "## What it looks like\n")
-	shown, _, _ = strings.Cut(shown, "\n## ")
-	for _, block := range strings.Split(shown, "    $ ")[1:] {
-		command, want, _ := strings.Cut(block, "\n")
-		commands++
-		t.Run(command, func(t *testing.T) {
-			args := strings.Fields(command)
-			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			within(t, want, string(out))
-		})
-	}
-	if commands < 2 {
-		t.Errorf("%d commands with their output, want at least 2", commands)
 	}
 	_, code, _ := strings.Cut(string(readme), "```go\n")
 	code, _, ok := strings.Cut(code, "```\n")
@@ -93,28 +74,8 @@ func TestReadmeShowsWhatIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	within(t, code, string(source))
-}
-
-// within checks that the lines of part are lines of whole, in order. Part may
-// cut lines off and leave lines out where it has "…".
-func within(t *testing.T, part, whole string) {
-	t.Helper()
-	for line := range strings.Lines(part) {
-		line = strings.TrimSpace(line)
-		if line == "" || line == "…" {
-			continue
-		}
-		line, cut := strings.CutSuffix(line, "…")
-		found := false
-		for !found && whole != "" {
-			var next string
-			next, whole, _ = strings.Cut(whole, "\n")
-			next = strings.TrimSpace(next)
-			found = next == line || cut && strings.HasPrefix(next, line)
-		}
-		if !found {
-			t.Fatalf("not there, or not in this order: %q", line)
-		}
+	unindented := func(s string) string { return strings.ReplaceAll(s, "\t", "") }
+	if !strings.Contains(unindented(string(source)), unindented(code)) {
+		t.Error("the Go code of the README is not that of readme_test.go")
 	}
 }

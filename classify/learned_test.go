@@ -50,7 +50,8 @@ func TestOpsLabelTheirKernels(t *testing.T) {
 	names := map[string]bool{}
 	var all, agree int64
 	for _, path := range files {
-		tr, err := trace.Open(t.Context(), path, trace.Options{})
+		tr, err := trace.Open(t.Context(), path, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch,
+			event.LaneOp}})
 		if err != nil {
 			continue // not every sample is a trace
 		}

@@ -92,7 +92,7 @@ func TestCalibration(t *testing.T) {
 		}
 	}
 	for which, all := range [][]families.Family{mixed.Tuning(), mixed.Held()} {
-		for _, c := range mixed.Groups(all, *groupSeed) {
+		for _, c := range mixed.Groups(all, *groupSeed, nil) {
 			an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 			if err != nil {
 				t.Fatal(err)

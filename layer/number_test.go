@@ -3,6 +3,7 @@ package layer_test
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -10,7 +11,10 @@ import (
 // TestStepsOfManyPasses: passes that match none of another GPU are not compared
 // with all of its passes. Where each is, this test takes an hour, not a second.
 func TestStepsOfManyPasses(t *testing.T) {
-	const n = 200_000
+	n := 200_000
+	if !testdata.Long() {
+		n = 50_000
+	}
 	row := func(change func(i int, p *layer.ForwardPass)) []layer.ForwardPass {
 		passes := make([]layer.ForwardPass, n)
 		for i := range passes {
@@ -27,7 +31,7 @@ func TestStepsOfManyPasses(t *testing.T) {
 	}
 	long := func(i int, p *layer.ForwardPass) {
 		if i == 0 {
-			p.End = 10 * n
+			p.End = trace.Time(10 * n)
 		}
 		p.Stage = layer.StagePrefill
 	}
@@ -40,7 +44,11 @@ func TestStepsOfManyPasses(t *testing.T) {
 		{"equal", plain, plain, n},
 		{"other numbers", number("a", 0), number("a", n), 2 * n},
 		{"same numbers, other times", number("a", 0),
-			func(i int, p *layer.ForwardPass) { number("a", 0)(i, p); p.Start += 10 * n; p.End += 10 * n }, n},
+			func(i int, p *layer.ForwardPass) {
+				number("a", 0)(i, p)
+				p.Start += trace.Time(10 * n)
+				p.End += trace.Time(10 * n)
+			}, n},
 		{"another stage below a long one", long, func(i int, p *layer.ForwardPass) { p.Stage = layer.StageDecode },
 			2 * n},
 		{"all at once", func(_ int, p *layer.ForwardPass) { p.Start, p.End = 0, 1 },

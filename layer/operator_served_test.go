@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/internal/operator"
 	"github.com/llmstrata/strata/profile"
@@ -18,7 +19,7 @@ import (
 // pairs run always, all with -battery.
 func TestServedModels(t *testing.T) {
 	for _, amd := range []bool{false, true} {
-		for _, s := range families.AllServed(amd) {
+		for i, s := range families.AllServed(amd) {
 			c, err := profile.ParseConfig(strings.NewReader(s.Config))
 			if err != nil {
 				t.Fatalf("%s: %v", s.Name, err)
@@ -29,7 +30,10 @@ func TestServedModels(t *testing.T) {
 				if !*wholeBattery && amd != (name == "graph") {
 					continue
 				}
-				for _, c := range []*profile.Config{c, nil} {
+				for k, c := range []*profile.Config{c, nil} {
+					if !testdata.Long() && i%2 != k {
+						continue
+					}
 					share, sure, bad := servedShare(t, s, acts, c)
 					t.Logf("%s, %s, config %v: %.2f%%, products beside experts told surely %.0f%%", s.Name, name,
 						c != nil, 100*share, 100*sure)

@@ -14,13 +14,22 @@ import (
 // open loads a shared trace, skipping the test where shared is absent.
 func open(t testing.TB, name string, opts ...trace.Options) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name),
-		slices.Concat(opts, []trace.Options{{}})[0])
+	path := testdata.Shared(t, "traces/torch/"+name)
+	if tr := opened[path]; tr != nil && len(opts) == 0 {
+		return tr
+	}
+	tr, err := trace.Open(context.Background(), path, slices.Concat(opts, []trace.Options{{}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(opts) == 0 {
+		opened[path] = tr
+	}
 	return tr
 }
+
+// opened are the traces that a test has read, by their path: nothing changes a trace.
+var opened = map[string]*trace.Trace{}
 
 // config loads a shared config; "" is none.
 func config(t testing.TB, name string) *profile.Config {

@@ -200,7 +200,7 @@ func (t *table) rows() string {
 func groupsTable(t *testing.T, all []families.Family, seed int64) *table {
 	t.Helper()
 	out := &table{}
-	cases := mixed.Groups(all, seed)
+	cases := mixed.Groups(all, seed, nil)
 	slices.SortStableFunc(cases, func(a, b mixed.Case) int { return strings.Compare(a.Group, b.Group) })
 	for _, c := range cases {
 		if !strings.Contains(c.Group+": "+c.Name, *onlyGroup) {
@@ -241,20 +241,28 @@ func TestRunsTable(t *testing.T) {
 
 // casesOf returns some of the cases of groups whose names begin so.
 func casesOf(all []families.Family, seed int64, every int, groups ...string) []mixed.Case {
-	var out []mixed.Case
-	for k, c := range mixed.Groups(all, seed) {
-		if slices.ContainsFunc(groups, func(g string) bool { return strings.HasPrefix(c.Group, g) }) && k%every == 0 {
-			out = append(out, c)
-		}
+	return mixed.Groups(all, seed, func(k int, group string) bool {
+		return k%every == 0 && slices.ContainsFunc(groups, func(g string) bool { return strings.HasPrefix(group, g) })
+	})
+}
+
+// sparse takes a third of the cases that a test looks at where testdata.Long is false.
+func sparse(every int) int {
+	if testdata.Long() {
+		return every
 	}
-	return out
+	return 3 * every
 }
 
 // TestLostRecordsAreTold: where a stretch of records is missing, the other passes keep their layers, and so does
 // nearly all of the pass itself; its place is named within one layer, and how many are missing.
 func TestLostRecordsAreTold(t *testing.T) {
-	cases := casesOf(mixed.Tuning(), 7, 5, "hole, ")
-	if len(cases) < 20 {
+	every := 5
+	if !testdata.Long() {
+		every = 10
+	}
+	cases := casesOf(mixed.Tuning(), 7, every, "hole, ")
+	if len(cases) < 100/every {
 		t.Fatalf("%d cases", len(cases))
 	}
 	for _, c := range cases {
@@ -285,7 +293,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 // TestOtherPassesKeepTheirLayers: where records of one pass are missing, each kernel of the others has the pass and the
 // layer that it has in the whole trace. So it is in nearly all runs of all families: which ones are not is printed.
 func TestOtherPassesKeepTheirLayers(t *testing.T) {
-	every := 4
+	every := sparse(4)
 	if *wholeBattery {
 		every = 1
 	}
@@ -325,7 +333,7 @@ func TestOtherPassesKeepTheirLayers(t *testing.T) {
 			passesHold(t, c.Group+": "+c.Name, d)
 		}
 	}
-	if t.Logf("%d of %d", changed, cases); cases < 50 || changed > 0 {
+	if t.Logf("%d of %d", changed, cases); cases < 200/every || changed > 0 {
 		t.Errorf("in %d of %d runs the loss changes other passes", changed, cases)
 	}
 }
@@ -423,7 +431,7 @@ func TestGivenLayersSayWhose(t *testing.T) {
 
 // TestIntactRunsHaveNoDamage: nothing is told to be missing where nothing is.
 func TestIntactRunsHaveNoDamage(t *testing.T) {
-	for _, c := range casesOf(mixed.Tuning(), 7, 6, "intact") {
+	for _, c := range casesOf(mixed.Tuning(), 7, sparse(6), "intact") {
 		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -172,7 +172,7 @@ func (y *tally) log(t *testing.T) {
 // every run is in some.
 func chosen(s, r, k int) bool {
 	if !testdata.Long() {
-		return (s+r+k)%8 == 0
+		return (s+r+k)%16 == 0
 	}
 	return (s+r+k)%2 == 0
 }

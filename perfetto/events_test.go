@@ -87,7 +87,9 @@ func TestAnnotatePftrace(t *testing.T) {
 			if spans == 0 || added%spans != 0 || added == 0 {
 				t.Errorf("%s: %d spans added, want %d", dst, added, spans)
 			}
-			src = dst // a copy of the copy
+			if src = dst; strings.Contains(name, "rocprofv3") && !testdata.Long() {
+				break // 44 thousand kernels
+			} // else a copy of the copy
 		}
 	}
 }

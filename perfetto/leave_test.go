@@ -39,7 +39,10 @@ func TestWhatRemainsIsListed(t *testing.T) {
 	}
 	for bits := 1; bits < 16; bits++ {
 		hide := perfetto.Redaction{Paths: bits&1 != 0, Names: bits&2 != 0, ModelFiles: bits&4 != 0, Shapes: bits&8 != 0}
-		for _, name := range []string{"o.json", "o.json.gz", "o.json.zst"} {
+		for i, name := range []string{"o.json", "o.json.gz", "o.json.zst"} {
+			if !testdata.Long() && bits%3 != i {
+				continue
+			}
 			dst := filepath.Join(dir, name)
 			stats, err := perfetto.Slice(context.Background(), tr, allActivities(tr), src, dst,
 				perfetto.CopyOptions{Redact: hide})

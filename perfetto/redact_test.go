@@ -217,9 +217,12 @@ func TestNoSecretIsLeft(t *testing.T) {
 // TestRedactedTracesSayTheSame: hiding everything changes neither passes nor
 // layers nor the categories of real traces.
 func TestRedactedTracesSayTheSame(t *testing.T) {
-	for _, name := range []string{"sglang-qwen3-8b-decode-graph-mi300.json.gz",
+	for i, name := range []string{"sglang-qwen3-8b-decode-graph-mi300.json.gz",
 		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
 		"sglang-qwen3-8b-extend-eager-mi300.json.gz"} {
+		if !testdata.Long() && i%2 == 1 {
+			continue
+		}
 		src := testdata.Shared(t, "traces/torch/"+name)
 		dst := filepath.Join(t.TempDir(), name)
 		tr := open(t, src)

@@ -251,6 +251,9 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != event.Truncated {
 			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
 		}
+		if n%4 != 0 && !testdata.Long() {
+			continue
+		}
 		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err,
 			trace.ErrDamaged) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("cut at %d: strict error %v", n, err)

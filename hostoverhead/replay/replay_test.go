@@ -194,7 +194,7 @@ func p(v []float64, at float64) float64 {
 // of ten runs; and it promises too much in one of twenty.
 func TestReplayAgainstChangedRuns(t *testing.T) {
 	half := map[replay.Kind]bool{replay.Fuse: true, replay.Sync: true, replay.Overlap: true}
-	servers, forms := 24, []bool{false, true}
+	servers, forms := 12, []bool{false, true}
 	if testdata.Long() {
 		servers = 180
 	}

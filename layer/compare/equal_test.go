@@ -140,7 +140,7 @@ func equalSides(t *testing.T, name string, a, b *compare.Side) {
 // TestEqualPrograms: a trace against a part of it, with its events shuffled, with other jitter, with records lost,
 // with a step without requests: neither a verdict nor a finding.
 func TestEqualPrograms(t *testing.T) {
-	n := uint64(6)
+	n := uint64(4)
 	if testdata.Long() {
 		n = 200
 	}
@@ -175,7 +175,7 @@ func TestEqualPrograms(t *testing.T) {
 func TestEqualRealTraces(t *testing.T) {
 	paths := testdata.SharedGlob(t, "traces/torch/*.json*")
 	if !testdata.Long() {
-		paths = testdata.Smallest(paths, 8)
+		paths = testdata.Smallest(paths, 6)
 	}
 	for i, path := range paths {
 		r := rand.New(rand.NewPCG(uint64(i), 2))

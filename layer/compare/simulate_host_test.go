@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,8 +56,11 @@ func simulated(n int) int {
 
 // Equal runs whose steps resemble their neighbours and jump: at most 2% of the pairs show a difference.
 func TestSimulatedHostsWithoutDifference(t *testing.T) {
-	for _, w := range []hostWorld{{0.4, 0, 0.01}, {0.8, 0.05, 0.01}} {
-		for _, steps := range []int{12, 40, 120} {
+	for i, w := range []hostWorld{{0.4, 0, 0.01}, {0.8, 0.05, 0.01}} {
+		for k, steps := range []int{12, 40, 120} {
+			if !testdata.Long() && k%2 != i {
+				continue
+			}
 			n := simulated(200)
 			r := rand.New(rand.NewPCG(4, uint64(steps)))
 			got := rate(n, func() bool {
@@ -84,7 +88,7 @@ func TestSimulatedHostsWithoutDifference(t *testing.T) {
 // as few false findings finds more.
 func TestSimulatedChangeOfAnOperation(t *testing.T) {
 	n := simulated(200)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		w                   hostWorld
 		steps               int
 		factor, least, most float64
@@ -94,6 +98,9 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 		{hostWorld{0.4, 0.02, 0}, 80, 1.2, 0.8, 1}, {hostWorld{0.8, 0.01, 0}, 80, 1.2, 0.85, 1},
 		{hostWorld{0.8, 0.02, 0}, 80, 1.3, 0.9, 1}, {hostWorld{0.4, 0.05, 0}, 80, 1.2, 0, 1},
 	} {
+		if !testdata.Long() && !slices.Contains([]int{0, 1, 2, 5}, i) { // found, not found, many steps, steps alike
+			continue
+		}
 		r := rand.New(rand.NewPCG(5, 40))
 		var logs []float64
 		judged := 0
@@ -130,7 +137,7 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 // Intervals of equal runs exclude 0 in at most 7% of the operations however much a step resembles the one before it,
 // however many operations there are, and where single steps jump: the interval is that of the mean, which they move.
 func TestSimulatedCorrelatedSteps(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		w          hostWorld
 		ops, steps int
 	}{
@@ -140,6 +147,9 @@ func TestSimulatedCorrelatedSteps(t *testing.T) {
 		{hostWorld{0.4, 0, 0.01}, 14, 80}, {hostWorld{0.8, 0.02, 0.01}, 14, 40}, {hostWorld{0.95, 0.02, 0.01}, 14, 80},
 		{hostWorld{0.4, 0.02, 0.01}, 40, 40}, {hostWorld{0.95, 0.02, 0.01}, 40, 12},
 	} {
+		if !testdata.Long() && i%3 != 1 {
+			continue
+		}
 		r := rand.New(rand.NewPCG(6, uint64(100*c.w.rho)))
 		outside, all := 0, 0
 		for range simulated(100) {

@@ -155,14 +155,22 @@ func TestTruncated(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cuts := map[int]bool{}
 	at, borders := 0, map[int]bool{}
+	every := 17
+	if !testdata.Long() {
+		every = 67
+	}
 	for i, p := range packets {
 		at += len(p)
 		borders[at] = true
-		if i > 2 && i%17 == 0 && at < len(whole) {
+		if i > 2 && i%every == 0 && at < len(whole) {
 			cuts[at] = true
 		}
 	}
-	for range 200 {
+	random := 200
+	if !testdata.Long() {
+		random = 50
+	}
+	for range random {
 		cuts[len(packets[0])+len(packets[1])+r.IntN(len(whole)-len(packets[0])-len(packets[1]))] = true
 	}
 	for n := range cuts {

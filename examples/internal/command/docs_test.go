@@ -94,6 +94,51 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 	}
 }
 
+// TestReadmeShowsWhatIs: the output of programs in the README is theirs, apart from lines left out.
+func TestReadmeShowsWhatIs(t *testing.T) {
+	readme := string(testdata.ReadFile(t, filepath.Join(testdata.Root(t), "README.md")))
+	commands := 0
+	_, shown, _ := strings.Cut(readme, "## What it looks like\n")
+	shown, _, _ = strings.Cut(shown, "\n## ")
+	for _, block := range strings.Split(shown, "    $ ")[1:] {
+		command, want, _ := strings.Cut(block, "\n")
+		commands++
+		t.Run(command, func(t *testing.T) {
+			args, ok := strings.CutPrefix(command, "go run ./examples/strata ")
+			if !ok {
+				t.Fatal("is not strata")
+			}
+			within(t, want, run(t, "", strings.Fields(args)...).Stdout)
+		})
+	}
+	if commands < 2 {
+		t.Errorf("%d commands with their output, want at least 2", commands)
+	}
+}
+
+// within checks that the lines of part are lines of whole, in order. Part may
+// cut lines off and leave lines out where it has "…".
+func within(t *testing.T, part, whole string) {
+	t.Helper()
+	for line := range strings.Lines(part) {
+		line = strings.TrimSpace(line)
+		if line == "" || line == "…" {
+			continue
+		}
+		line, cut := strings.CutSuffix(line, "…")
+		found := false
+		for !found && whole != "" {
+			var next string
+			next, whole, _ = strings.Cut(whole, "\n")
+			next = strings.TrimSpace(next)
+			found = next == line || cut && strings.HasPrefix(next, line)
+		}
+		if !found {
+			t.Fatalf("not there, or not in this order: %q", line)
+		}
+	}
+}
+
 // formOf is a command line without the values of its flags, and of what it reads only the endings.
 func formOf(args []string) string {
 	form := ""

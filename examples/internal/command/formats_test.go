@@ -55,6 +55,9 @@ func TestConditionsForBuildServers(t *testing.T) {
 				len(log.Runs[0].Results) != 1-i {
 				t.Errorf("%s %s: SARIF says %+v (%v)", command, c, log, err)
 			}
+			if i == 1 && command != "report" && !testdata.Long() {
+				continue // one writer for all commands
+			}
 			if got, want := get(gate.Prometheus), `strata_check_state{program="`+command+`",check="`+name+`",verdict="`+
 				verdict+`"} 1`; !strings.Contains(got, want) || !strings.HasPrefix(got, "# HELP") {
 				t.Errorf("%s %s: Prometheus lacks %s:\n%s", command, c, want, got)

@@ -16,10 +16,15 @@ func Tuning() []families.Family { return families.All() }
 // Held returns the families that the tuning never sees.
 func Held() []families.Family { return slices.Concat(families.Unseen(), families.Field()) }
 
-// Groups returns the cases of all groups for these families, drawn from a seed.
-func Groups(all []families.Family, seed int64) []Case {
+// Groups returns the cases of all groups for these families, drawn from a seed; of these the ones that are wanted by
+// their number and group, all if want is nil.
+func Groups(all []families.Family, seed int64, want func(number int, group string) bool) []Case {
 	var out []Case
+	number := -1
 	add := func(group, name string, m mode, mk func(m *maker, c *Case)) {
+		if number++; want != nil && !want(number, group) {
+			return
+		}
 		h := fnv.New32a()
 		fmt.Fprint(h, group, name, seed)
 		k := newMaker(int64(h.Sum32()), m)
