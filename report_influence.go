@@ -93,9 +93,25 @@ func countedPasses(n int) string {
 	return table.Counted(n, "pass", "passes")
 }
 
+// repeats reports whether a kernel of a pass runs so often that its rows have peers.
+func (p *reportPart) repeats(pass int) bool {
+	times := make([]int32, p.a.Trace().NumNames())
+	for k := range p.d.Kernels() {
+		if k.Place().Pass == pass {
+			if times[k.Event().NameID()]++; times[k.Event().NameID()] > fewestPeers {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // checkLargest computes the largest operator of a pass again with its most influential row as long as the median of
 // the same kernel in that operator. Collectives wait, so their times differ by nature.
 func (r *Report) checkLargest(p *reportPart, pass int) {
+	if !p.repeats(pass) {
+		return
+	}
 	key := func(k layer.Kernel) operatorKey {
 		op, _, _ := k.Operator()
 		if op == "" || op == opname.Other {

@@ -239,10 +239,16 @@ func (c *compiled) contains(s *subject) bool {
 type Ruleset struct {
 	rules    []Rule
 	compiled []compiled
-	// Sets of rules, a bit each: those that any name may match, and by a pair of letters those that ask for a word of
-	// the function that has it. Each word is under one of its pairs, the rarest.
+	// always are the rules that any name may match, a bit each. byPair are the words of the function that others ask
+	// for, by a pair of letters. Each word is under one of its pairs, the rarest.
 	always []uint64
-	byPair [64][]uint64
+	byPair [64][]asked
+}
+
+// asked is a word of the function that a rule asks for.
+type asked struct {
+	pairs uint64 // its own
+	rule  int32
 }
 
 // verdict is what rules make of one name.
@@ -275,24 +281,24 @@ func (s *Ruleset) index() {
 			}
 		}
 	}
-	size := (len(s.compiled) + 63) / 64
-	s.always = make([]uint64, size)
-	for b := range s.byPair {
-		s.byPair[b] = make([]uint64, size)
-	}
+	s.always = make([]uint64, (len(s.compiled)+63)/64)
 	for i := range s.compiled {
 		list := s.compiled[i].function
 		if list == nil {
 			s.always[i/64] |= 1 << (i % 64)
 		}
 		for _, p := range list {
-			of, least := s.always, math.MaxInt
+			rarest, least := -1, math.MaxInt
 			for set := p.Pairs; set != 0; set &= set - 1 {
 				if b := bits.TrailingZeros64(set); often[b] < least {
-					of, least = s.byPair[b], often[b]
+					rarest, least = b, often[b]
 				}
 			}
-			of[i/64] |= 1 << (i % 64)
+			if rarest < 0 {
+				s.always[i/64] |= 1 << (i % 64)
+				continue
+			}
+			s.byPair[rarest] = append(s.byPair[rarest], asked{p.Pairs, int32(i)})
 		}
 	}
 }
@@ -315,8 +321,10 @@ func (s *Ruleset) With(rules ...Rule) *Ruleset {
 func (s *Ruleset) candidates(sub *subject, set []uint64) []uint64 {
 	set = append(set, s.always...)
 	for pairs := sub.workPairs; pairs != 0; pairs &= pairs - 1 {
-		for w, rules := range s.byPair[bits.TrailingZeros64(pairs)] {
-			set[w] |= rules
+		for _, w := range s.byPair[bits.TrailingZeros64(pairs)] {
+			if w.pairs&^sub.workPairs == 0 {
+				set[w.rule/64] |= 1 << (w.rule % 64)
+			}
 		}
 	}
 	return set

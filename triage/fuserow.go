@@ -126,6 +126,10 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where fusion.
 		at []chain.Ref
 		ns int64
 	}
+	fused := make([]bool, len(seqs.Sorts))
+	for k, sort := range seqs.Sorts {
+		fused[k] = a.steps.IsFused(sort)
+	}
 	var hits []hit
 	for i := range a.registry.Patterns {
 		p := &a.registry.Patterns[i]
@@ -135,7 +139,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where fusion.
 		steps := a.registry.Set(p.ActiveSteps...)
 		active := make([]bool, len(seqs.Sorts))
 		for k, sort := range seqs.Sorts {
-			active[k] = seqs.Sets[k]&steps != 0 || a.steps.IsActive(i, sort)
+			active[k] = seqs.Sets[k]&steps != 0 || fused[k] && a.steps.IsActive(i, sort)
 		}
 		if !slices.Contains(active, true) {
 			continue

@@ -53,6 +53,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		return nil, err
 	}
 	if w.model == nil {
+		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()
 		r.Notes = append(r.Notes, w.likely()...)
 	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {

@@ -87,7 +87,7 @@ type cell struct {
 	over    time.Duration // raw time of instances that are faster than possible
 	even    time.Duration // booked time above the floor that work may need which is not certain
 	chosen  float64       // experts, at most; 0 unknown
-	ops     opSum         // of instances whose work is known from their ops
+	ops     *opSum        // of instances whose work is known from their ops, nil without any
 	longest layer.Kernel  // that took most time, for people
 	notes   []string
 }
@@ -116,8 +116,8 @@ type spent struct {
 	main        layer.Kernel
 	shortest    time.Duration // of a collective: as often as it ran the shortest of the same in the pass
 
-	ops        opSum
-	planned    bool // its work is that of the plan
+	ops        *opSum // nil: no inputs of its ops were recorded
+	planned    bool   // its work is that of the plan
 	impossible bool
 	floor      time.Duration
 	basis      Basis
@@ -134,21 +134,21 @@ type opSum struct {
 	basis         Basis
 }
 
-// add adds an op.
-func (s *opSum) add(g *opGroup) {
+// sumOf is that of one op.
+func sumOf(g *opGroup) opSum {
 	one := opSum{count: 1, work: g.work, least: g.least, basis: g.basis, contradicting: g.basis == BasisContradiction}
 	if g.least > 0 {
 		one.most, one.bound = max(g.least, g.most), g.floor.bound
 		one.sum = passFloor{compute: g.floor.compute, memory: g.floor.memory, serial: max(g.floor.seconds(), g.floor.link)}
 	}
-	s.join(&one)
+	return one
 }
 
-// join adds another sum.
-func (s *opSum) join(o *opSum) {
-	if s.count == 0 {
-		*s = *o
-		return
+// join is the sum of both; s, which may be nil, is changed.
+func (s *opSum) join(o *opSum) *opSum {
+	if s == nil {
+		sum := *o
+		return &sum
 	}
 	s.count += o.count
 	if w := &s.work; w.M == 0 {
@@ -169,6 +169,7 @@ func (s *opSum) join(o *opSum) {
 	if s.basis == BasisNone || o.basis == BasisShapes {
 		s.basis, s.bound = o.basis, o.bound
 	}
+	return s
 }
 
 // add books a kernel for its operator in its layer.
@@ -190,7 +191,8 @@ func (r *measured) add(c *cell, l int, k layer.Kernel, raw, booked time.Duration
 		s.shortest += r.walk.met.shortest[int32(k.Index())]
 	}
 	if g := r.walk.ops.main(k); g != nil {
-		s.ops.add(g)
+		one := sumOf(g)
+		s.ops = s.ops.join(&one)
 	}
 }
 

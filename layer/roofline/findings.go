@@ -288,7 +288,10 @@ func (r *measured) reached(g group, operator string) string {
 	if c == nil || c.bound != boundCompute {
 		return ""
 	}
-	dtype := cmp.Or(c.ops.work.Matrix, c.work.DType)
+	dtype := c.work.DType
+	if c.ops != nil {
+		dtype = cmp.Or(c.ops.work.Matrix, dtype)
+	}
 	best, peak := r.walk.gpu.Measured[dtype], r.walk.gpu.FLOP[dtype]
 	if !best.Known() || !peak.Known() {
 		return ""
@@ -338,7 +341,7 @@ func (r *measured) sizes(g group, operator string) (Work, string) {
 	switch {
 	case c == nil:
 		return Work{}, boundNone
-	case c.ops.count > 0:
+	case c.ops != nil:
 		return c.ops.work, c.bound
 	}
 	return Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(), FLOP: c.work.FLOP},

@@ -56,12 +56,12 @@ func (r *measured) planned(s *spent) bool {
 		c.least = floorOf(&c.work, w.gpu)
 		c.counted, c.bound = true, c.least.bound
 	}
-	if !c.work.Known || r.load.AtLeast && s.ops.count > 0 {
+	if !c.work.Known || r.load.AtLeast && s.ops != nil {
 		return false
 	}
-	if o := &s.ops.work; o.M > 0 && s.ops.count == 1 && c.work.M > 0 && (o.N != c.work.N || o.K != c.work.K) &&
-		!c.work.several {
-		w.contradict(c.operator, o, &c.work)
+	if o := s.ops; o != nil && o.count == 1 && o.work.M > 0 && c.work.M > 0 && !c.work.several &&
+		(o.work.N != c.work.N || o.work.K != c.work.K) {
+		w.contradict(c.operator, &o.work, &c.work)
 		return false
 	}
 	s.planned, s.basis = true, r.basis
@@ -101,12 +101,12 @@ func (r *measured) planned(s *spent) bool {
 
 // recorded counts an instance by its ops.
 func (r *measured) recorded(s *spent) {
-	if s.ops.count == 0 {
+	if s.ops == nil {
 		return
 	}
 	c := s.cell
 	s.floor, s.basis, s.impossible = s.ops.least, s.ops.basis, s.ops.contradicting
-	c.ops.join(&s.ops)
+	c.ops = c.ops.join(s.ops)
 	if c.bound == boundNone {
 		c.bound = s.ops.bound
 	}

@@ -99,10 +99,14 @@ func Waiting(list []*layer.Analysis, others []fleet.Rank) [][]Waits {
 	var seats []seat // of the first digests
 	for i, a := range list {
 		out[i] = make([]Waits, len(a.Devices))
-		digests = append(digests, fleet.Recorded(a)...)
 		for j := range a.Devices {
 			seats = append(seats, seat{i, j, collectivesOf(&a.Devices[j])})
 			out[i][j].For = map[int32]time.Duration{}
+		}
+	}
+	if len(seats)+len(others) > 1 { // a GPU without others meets none
+		for _, a := range list {
+			digests = append(digests, fleet.Recorded(a)...)
 		}
 	}
 	own := map[identity]int{} // the traces of a rank; several are other windows of it, and do not exchange with each other

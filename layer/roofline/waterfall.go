@@ -259,7 +259,7 @@ func (r *measured) rows() []Row {
 		if c.longest.Valid() {
 			row.Kernels, row.Kernel, row.Category = c.launches, shortName(c.longest), string(c.longest.Category())
 		}
-		if r.walk.model == nil && c.ops.count > 0 {
+		if r.walk.model == nil && c.ops != nil {
 			row.Count = c.ops.count
 		}
 		if c.kind >= 0 {
@@ -311,7 +311,8 @@ func (r *measured) costOf(c *cell) Cost {
 		least = 0
 	}
 	out := costOf(&c.work, &f, c.instances, least, c.raw)
-	if w := &c.ops.work; c.ops.count > 0 {
+	if c.ops != nil {
+		w := &c.ops.work
 		out.M, out.N, out.K, out.GFLOP, out.Bytes = w.M, w.N, w.K, w.FLOP/1e9, int64(w.Bytes+0.5)
 		out.bounds(w)
 	} else if r.load != nil && r.load.AtLeast {

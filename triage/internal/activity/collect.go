@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,6 +111,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 	w.Steps = w.Stages.countSteps(an)
 	c := collector{w, p, NewSites(p, t), t.Len(event.LanePython) > 0, make([]knownKernel, t.NumNames()),
 		map[Queue]int32{}}
+	p.Facts = slices.Grow(p.Facts, t.NumNames())
 	for i := range an.Devices {
 		d := &an.Devices[i]
 		from := len(w.Acts)

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -18,11 +19,12 @@ type Recogniser struct {
 	pool   *activity.Pool
 	steps  []stepWords
 	active []wordmatch.Patterns // by pattern
+	fused  wordmatch.Patterns   // of all patterns
 	chains []compiled
 
-	// By number of the kernel and op; nil until asked for.
-	kernels []*kernelSteps
-	ops     []*opSteps
+	// By number of the kernel and op.
+	kernels []kernelSteps
+	ops     []*opSteps // nil until asked for
 }
 
 // stepWords are the word patterns of a step.
@@ -33,10 +35,9 @@ type stepWords struct {
 
 // kernelSteps is what a kernel's own name, category and kind say.
 type kernelSteps struct {
+	asked  bool
 	sure   fusion.Set // whatever the op is called
 	likely fusion.Set // unless only template arguments decide
-	only   fusion.Set // only Template, Ops and Texts decide
-	never  fusion.Set // Without, OnlyCategories
 	pairs  uint64     // of its words, see [wordmatch.PairsOf]
 }
 
@@ -52,7 +53,7 @@ func bit(i int) fusion.Set { return 1 << i }
 
 // NewRecogniser is for a pool that gets no more texts.
 func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
-	r := &Recogniser{reg: reg, pool: p, kernels: make([]*kernelSteps, len(p.Facts)),
+	r := &Recogniser{reg: reg, pool: p, kernels: make([]kernelSteps, len(p.Facts)),
 		ops: make([]*opSteps, len(p.Ops.Texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
@@ -65,30 +66,48 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 	}
 	r.chains = compile(reg)
 	for i := range reg.Patterns {
-		r.active = append(r.active, wordmatch.CompileAll(reg.Patterns[i].Active))
+		active := wordmatch.CompileAll(reg.Patterns[i].Active)
+		r.active, r.fused = append(r.active, active), append(r.fused, active...)
 	}
 	return r
 }
 
 // stepsOf returns what kernels of one sort do.
 func (r *Recogniser) stepsOf(k sortKey) fusion.Set {
-	kernel, op := r.kernel(k.kernel), r.op(k.op)
-	return (kernel.sure | op.set | kernel.likely&^kernel.only) &^ kernel.never
+	kernel, f := r.kernel(k.kernel), &r.pool.Facts[k.kernel]
+	sure := kernel.sure | r.op(k.op).set
+	set := sure | kernel.likely
+	for rest := set; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(uint64(rest))
+		d, w := &r.reg.Steps[i], &r.steps[i]
+		onlyLikely := sure&bit(i) == 0
+		if onlyLikely && w.templateOnly.Among(f.Words, kernel.pairs) || w.without.Among(f.Words, kernel.pairs) ||
+			len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, f.Shown.Category) {
+			set &^= bit(i)
+		}
+	}
+	return set
 }
 
 // IsActive reports whether a sort of kernel is the fused one of pattern i.
-func (r *Recogniser) IsActive(i int, k sortKey) bool {
+func (r *Recogniser) IsActive(i int, k sortKey) bool { return r.named(r.active[i], k) }
+
+// IsFused reports whether a sort of kernel is the fused one of some pattern.
+func (r *Recogniser) IsFused(k sortKey) bool { return r.named(r.fused, k) }
+
+// named reports whether one of the words is in the name of a sort of kernel or of its op.
+func (r *Recogniser) named(words wordmatch.Patterns, k sortKey) bool {
 	op := r.op(k.op)
-	return r.active[i].Among(r.pool.Facts[k.kernel].Words, r.kernel(k.kernel).pairs) ||
-		r.active[i].Among(op.words, op.pairs)
+	return words.Among(r.pool.Facts[k.kernel].Words, r.kernel(k.kernel).pairs) || words.Among(op.words, op.pairs)
 }
 
 func (r *Recogniser) kernel(id int32) *kernelSteps {
-	if k := r.kernels[id]; k != nil {
+	k := &r.kernels[id]
+	if k.asked {
 		return k
 	}
 	f := &r.pool.Facts[id]
-	k := &kernelSteps{pairs: wordmatch.PairsOf(f.Words)}
+	k.asked, k.pairs = true, wordmatch.PairsOf(f.Words)
 	in := func(l wordmatch.Patterns) bool { return l.Among(f.Words, k.pairs) }
 	for i := range r.reg.Steps {
 		d, w, bit := &r.reg.Steps[i], &r.steps[i], bit(i)
@@ -106,14 +125,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if d.ByFacts(f.Parsed, f.Facts) {
 			k.sure |= bit
 		}
-		if in(w.templateOnly) {
-			k.only |= bit
-		}
-		if in(w.without) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, f.Shown.Category) {
-			k.never |= bit
-		}
 	}
-	r.kernels[id] = k
 	return k
 }
 
