@@ -37,6 +37,9 @@ const annotationPID = 1 << 30
 // is made of its events, too, see [FromEvents].
 func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, o CopyOptions) (CopyStats,
 	error) {
+	if o.Redact.any() {
+		return CopyStats{}, fmt.Errorf("perfetto: %s: names are hidden in a slice, not in an annotated copy", dst)
+	}
 	if err := checkTracks(ctx, tracks); err != nil {
 		return CopyStats{}, err
 	}

@@ -16,7 +16,7 @@ import (
 // CopyOptions say what a copy or slice holds beside its events. The zero value
 // keeps what is known to be harmless.
 type CopyOptions struct {
-	// Redact hides parts of the events of a slice.
+	// Redact hides parts of the events of a slice. [Annotate] refuses it.
 	Redact Redaction
 	// KeepMetadata keeps all values beside the events, also those that nobody
 	// knows, and environments and keys in events. Without it only what is known to

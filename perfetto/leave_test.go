@@ -25,7 +25,7 @@ func allActivities(tr *trace.Trace) []trace.EventID {
 }
 
 // TestWhatRemainsIsListed: under every combination of redactions each planted
-// secret that is left in the bytes of the slice is in the list of what remains.
+// secret that is left in the bytes of the slice is in the list of what remains. What cannot hide is not written.
 func TestWhatRemainsIsListed(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "t.json")
@@ -34,9 +34,11 @@ func TestWhatRemainsIsListed(t *testing.T) {
 	}
 	tr := open(t, src)
 	secret := regexp.MustCompile(`SECRET[0-9]+TERCES`)
-	if n := len(slices.Compact(slices.Sorted(slices.Values(secret.FindAllString(string(planted()), -1))))); n < 2279 {
-		t.Errorf("%d texts are planted", n)
+	texts := len(slices.Compact(slices.Sorted(slices.Values(secret.FindAllString(string(planted()), -1)))))
+	if texts < 2279 {
+		t.Errorf("%d texts are planted", texts)
 	}
+	written, refused, remain := 0, 0, 0
 	for bits := 1; bits < 16; bits++ {
 		hide := perfetto.Redaction{Paths: bits&1 != 0, Names: bits&2 != 0, ModelFiles: bits&4 != 0, Shapes: bits&8 != 0}
 		for i, name := range []string{"o.json", "o.json.gz", "o.json.zst"} {
@@ -49,8 +51,10 @@ func TestWhatRemainsIsListed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			written++
 			listed := strings.Join(stats.Names, "\n")
 			left := secret.FindAllString(string(testdata.ReadFile(t, dst)), -1)
+			remain += len(left)
 			for _, s := range left {
 				if !strings.Contains(listed, s) {
 					t.Errorf("%+v: %s is left in %s and not listed", hide, s, name)
@@ -60,7 +64,19 @@ func TestWhatRemainsIsListed(t *testing.T) {
 				t.Errorf("%+v leaves no planted text: it shows nothing", hide)
 			}
 		}
+		dst := filepath.Join(dir, "none.pftrace")
+		_, slice := perfetto.Slice(context.Background(), tr, allActivities(tr), src, dst, perfetto.CopyOptions{Redact: hide})
+		_, copied := perfetto.Annotate(context.Background(), tr, src, dst+".json", passTrack(tr),
+			perfetto.CopyOptions{Redact: hide})
+		for what, err := range map[string]error{dst: slice, dst + ".json": copied} {
+			if _, lost := os.Stat(what); err == nil || lost == nil {
+				t.Errorf("%+v: %s is written though nothing in it is hidden: error %v", hide, filepath.Base(what), err)
+			}
+			refused++
+		}
 	}
+	t.Logf("%d planted texts, 15 redactions: %d slices with %d texts that are all listed, %d copies refused", texts, written,
+		remain, refused)
 }
 
 // leaky is a trace with a token, an environment and names of hosts and people in its values and its events.
