@@ -125,7 +125,11 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 // TestCancelAtAnyPoint cancels each call at the first, second, third … time it
 // asks, and wants context.Canceled and nothing else every time.
 func TestCancelAtAnyPoint(t *testing.T) {
-	tr, path := largeTrace(t, 8<<20)
+	size := int64(8 << 20)
+	if !testdata.Long() {
+		size = 3 << 20
+	}
+	tr, path := largeTrace(t, size)
 	for _, c := range cancellables(tr, path) {
 		t.Run(c.name, func(t *testing.T) {
 			whole := newCountdown(1 << 60)

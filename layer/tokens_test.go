@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -30,7 +31,7 @@ func TestTokensWithoutAnnotations(t *testing.T) {
 		"vllm-gptoss20b-decode-fullgraph-mi300.json.gz":              "decode -1 -1 -1 ",
 	}
 	checked := 0
-	for _, f := range files {
+	for _, f := range testdata.Spread(t, files) {
 		tr, err := trace.Open(t.Context(), f, trace.Options{})
 		if err != nil {
 			continue

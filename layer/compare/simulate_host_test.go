@@ -58,7 +58,7 @@ func simulated(n int) int {
 func TestSimulatedHostsWithoutDifference(t *testing.T) {
 	for i, w := range []hostWorld{{0.4, 0, 0.01}, {0.8, 0.05, 0.01}} {
 		for k, steps := range []int{12, 40, 120} {
-			if !testdata.Long() && k%2 != i {
+			if !testdata.Long() && k != i {
 				continue
 			}
 			n := simulated(200)
@@ -98,7 +98,7 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 		{hostWorld{0.4, 0.02, 0}, 80, 1.2, 0.8, 1}, {hostWorld{0.8, 0.01, 0}, 80, 1.2, 0.85, 1},
 		{hostWorld{0.8, 0.02, 0}, 80, 1.3, 0.9, 1}, {hostWorld{0.4, 0.05, 0}, 80, 1.2, 0, 1},
 	} {
-		if !testdata.Long() && !slices.Contains([]int{0, 1, 2, 5}, i) { // found, not found, many steps, steps alike
+		if !testdata.Long() && !slices.Contains([]int{0, 1, 5}, i) { // found, not found, steps that are alike
 			continue
 		}
 		r := rand.New(rand.NewPCG(5, 40))
