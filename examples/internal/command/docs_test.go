@@ -316,7 +316,7 @@ func namesTests(t *testing.T, root string, args []string) {
 	}
 	var source bytes.Buffer
 	for i, a := range args {
-		if strings.HasPrefix(a, "./") {
+		if a == "." || strings.HasPrefix(a, "./") {
 			files, err := filepath.Glob(filepath.Join(root, a, "*_test.go"))
 			if err != nil || len(files) == 0 {
 				t.Fatalf("%s has no tests, %v", a, err)
