@@ -160,7 +160,7 @@ func repeated(tb testing.TB, cfg gen.Config, times int) func() *trace.Trace {
 func exported(tb testing.TB, times int) func() *trace.Trace {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "a.sqlite")
-	if _, err := nsysgen.Write(path, nsysgen.Large(1, 4_000*times)); err != nil {
+	if _, err := nsysgen.Write(path, nsysgen.Large(1, 8_000*times)); err != nil {
 		tb.Fatal(err)
 	}
 	return func() *trace.Trace {

@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(*out), 0o777); err != nil {
 		return err
 	}
-	const pages = "\n## Pages in a browser" // measured by the browser tests
+	const pages = "\n## Pages in a browser" // this and what follows is measured by tests
 	if old, err := os.ReadFile(*out); err == nil {
 		if at := strings.Index(string(old), pages); at >= 0 {
 			text = append(text, old[at:]...)
