@@ -385,8 +385,8 @@ func compareSections(r *compare.Report) []page.Section {
 		parts.Add(part.Operator, took(part.A), took(part.B), took(part.Delta), intervalOf(part),
 			page.Cell{Text: part.Found, Strong: part.Significant})
 	}
-	out := []page.Section{{ID: "difference", Title: "What changed", Falls: []page.Waterfall{fall},
-		Tables: []page.Table{parts, compareRows(r)}}}
+	out := []page.Section{{ID: "difference", Title: "What changed", Text: compare.Unclear(r.Rows),
+		Falls: []page.Waterfall{fall}, Tables: []page.Table{parts, compareRows(r)}}}
 	if len(r.Findings) > 0 {
 		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{page.Text("Kind"), page.Prose("Finding"),
 			page.Number("B − A")}}
@@ -411,24 +411,28 @@ func compareSections(r *compare.Report) []page.Section {
 func compareRows(r *compare.Report) page.Table {
 	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
 		Columns: []page.Column{page.Text("Operator"), page.Number("A"), page.Number("B"), page.Number("B − A"),
-			page.Number("% of A"), {Title: "Kernel time", Numeric: true, Help: "where kernels overlap: what the interval is about"},
+			page.Number("% of A"), {Title: "Kernel time", Numeric: true, Help: "durations of kernels, where others hide more than 5% of them"},
+			{Title: "its B − A", Numeric: true, Help: "kernel time, what the interval and the finding are about"},
 			page.Number("95% interval"), page.Text("Found"), page.Text("Launches"),
 			page.Code("Kernels")}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
+		if row.Empty() {
+			continue
+		}
 		percent := where(row.A > 0, number(100*ratio(row.Delta, row.A), 1))
 		kernels := where(row.Overlapped(), page.Cell{Sort: float64(row.KernelB - row.KernelA),
 			Text: table.Duration(row.KernelA) + " → " + table.Duration(row.KernelB)})
 		t.Add(page.Cell{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent, kernels,
-			intervalOf(row), page.Cell{Text: fmt.Sprint(row.Found), Strong: row.Significant},
-			fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB), kernelsOf(row))
+			took(row.KernelB-row.KernelA), intervalOf(row), page.Cell{Text: row.Found, Strong: row.Significant},
+			row.Launches(), kernelsOf(row))
 	}
 	return t
 }
 
 // intervalOf is a cell of the interval of a row that is judged.
 func intervalOf(row *compare.Row) page.Cell {
-	return where(row.Judged, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
+	return where(row.Judged && row.Low != row.High, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
 		Sort: float64(row.Low)})
 }
 

@@ -49,7 +49,7 @@ func TestWriteMarkdown(t *testing.T) {
 		"| Kernel | us | ★ Label |\n" +
 		"| --- | ---: | --- |\n" +
 		"| gemm | 12.5 | ● AR |\n" +
-		"| a_very_long_kernel&lt;int> | 7 | a\\|b |\n" +
+		"| a_very_long_kernel\\<int> | 7 | a\\|b |\n" +
 		"| esc\ufffd\\[31m  | 1 |  |\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("WriteMarkdown (-want +got):\n%s", diff)

@@ -134,15 +134,12 @@ func EscapeMarkdown(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch r {
-		case '|', '\\', '*', '`', '[':
+		case '|', '\\', '*', '`', '[', '<':
 			b.WriteByte('\\')
 		case '_':
 			if !wordInside(s, i) {
 				b.WriteByte('\\')
 			}
-		case '<':
-			b.WriteString("&lt;")
-			continue
 		}
 		b.WriteRune(r)
 	}

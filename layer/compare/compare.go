@@ -47,10 +47,14 @@ func compareSlowest(a, b *Side, o Options) *Report {
 		r.Others = append(r.Others, otherOf(compareGroups(sides, &matching{cut: m.cut}, &m.pairs[i+1],
 			&Options{Floor: o.Floor, Allow: o.Allow})))
 	}
+	if r.Verdict == NotComparable {
+		return r
+	}
 	for _, g := range o.Gates {
-		if r.Verdict != NotComparable {
-			r.Gates = append(r.Gates, r.judge(g))
-		}
+		r.Gates = append(r.Gates, r.judge(g))
+	}
+	if min(r.A.Runs, r.B.Runs) == 1 {
+		r.Text += r.caveat()
 	}
 	return r
 }
@@ -204,7 +208,7 @@ func (c *comparison) floor(r *Report, o *Options) {
 	c.sameGPU = ga == gb
 	switch {
 	case o.Floor > 0:
-		r.Floor, r.FloorFrom = o.Floor, "given"
+		r.Floor, r.FloorFrom = o.Floor, floorGiven
 	case c.runs:
 		r.Floor, r.FloorFrom = floorSameGPU, fmt.Sprintf("assumed, and corrected by %d and %d runs",
 			len(c.ch[0].side.Runs), len(c.ch[1].side.Runs))
@@ -287,10 +291,19 @@ func add(sum, x []float64) []float64 {
 // fill writes the rows, by the size of their difference.
 func (c *comparison) fill(r *Report) {
 	r.A.Wall = 0 // rows add up to it
+	var names []string
+	for _, side := range c.parts {
+		for i := range side {
+			for _, k := range side[i].kernels {
+				names = append(names, k.name)
+			}
+		}
+	}
+	brief := briefsOf(names)
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
 		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.known(), Status: j.change,
-			Seen: time.Duration(j.seen(len(c.rows.names))), p: j.p}
+			Seen: time.Duration(j.seen(len(c.rows.names))), briefs: brief, p: j.p}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
 		row.A, row.B = mean(a.exclusive), mean(b.exclusive)

@@ -178,12 +178,12 @@ func TestConcludeByHand(t *testing.T) {
 		{"work alone", 0, 5 * µs, 0, 0, 0, 0, true, Mixed, "mixed: "},
 		{"against the step", 0, 5 * µs, -1, 0, 0, 0, true, Mixed, "mixed: "},
 		{"nothing", 0, 0, 30*µs - 1, 0, 1 - 30*µs, 30*µs - 1, false, Same, "same within 3%: "},
-		{"work may be less", 0, 0, 0, 0, -30 * µs, 0, false, Inconclusive, "neither clearly something nor clearly"},
-		{"work may be more", 0, 0, 0, 0, 0, 30 * µs, false, Inconclusive, "neither clearly something nor clearly"},
+		{"work may be less", 0, 0, 0, 0, -30 * µs, 0, false, Inconclusive, "may be noise or a change"},
+		{"work may be more", 0, 0, 0, 0, 0, 30 * µs, false, Inconclusive, "may be noise or a change"},
 		{"waiting of few passes", 0, 0, 30 * µs, 0, 0, 0, false, Inconclusive, "needs 5 passes a side to be judged"},
 		{"waiting that varies", 0, 0, 30 * µs, 0, 0, 0, true, Inconclusive, "which varies too much"},
-		{"half of it is waiting", 0, 0, 30 * µs, 1, 0, 0, true, Inconclusive, "neither clearly something nor clearly"},
-		{"half of it, few passes", 0, 0, 30 * µs, 1, 0, 0, false, Inconclusive, "neither clearly something nor clearly"},
+		{"half of it is waiting", 0, 0, 30 * µs, 1, 0, 0, true, Inconclusive, "may be noise or a change"},
+		{"half of it, few passes", 0, 0, 30 * µs, 1, 0, 0, false, Inconclusive, "may be noise or a change"},
 	} {
 		m := millisecond()
 		m.wall = result{judged: c.judged, p: 1}
@@ -714,13 +714,13 @@ func TestManyRenames(t *testing.T) {
 	}
 }
 
-// Copies are a part of the waterfall, and no small operators.
+// Copies are a part of the waterfall, and no small kernels.
 func TestPartsOfTheWaterfall(t *testing.T) {
 	for _, c := range []struct {
 		row   string
 		class Class
 		want  string
-	}{{"rope", Memory, "kernels"}, {"rope", Latency, "small operators"}, {rowCopies, Latency, "copies and fills"},
+	}{{"rope", Memory, "kernels"}, {"rope", Latency, "small kernels"}, {rowCopies, Latency, "copies and fills"},
 		{"all_reduce", Transfer, "exposed communication"}, {rowWaiting, Waiting, "waiting for ranks"},
 		{rowIdle, Waiting, "between kernels"}, {rowBetween, Waiting, "between steps"}, {"schedule", OfHost, "between kernels"}} {
 		if got := partOf(c.row, c.class); got != c.want {
@@ -781,15 +781,16 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	r := &Report{Rows: []Row{{Operator: "tiny", Interval: Interval{A: 1, B: 3, Delta: 2}},
-		{Operator: "fresh", Interval: Interval{B: 3, Delta: 3}}}}
+	r := &Report{Rows: []Row{{Operator: "tiny", Interval: Interval{A: 100, B: 300, Delta: 200}},
+		{Operator: "fresh", Interval: Interval{B: 50, Delta: 50}}, {Operator: "nothing", Interval: Interval{B: 49}}}}
 	var b strings.Builder
 	if err := r.table(1).WriteText(&b); err != nil || !strings.Contains(b.String(), "+200.0") ||
 		!strings.Contains(b.String(), "1 other") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := r.table(2).WriteText(&b); err != nil || strings.Contains(b.String(), "Inf") {
+	if err := r.table(2).WriteText(&b); err != nil || strings.Contains(b.String(), "Inf") ||
+		!strings.Contains(b.String(), "fresh") || strings.Contains(b.String(), "other") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	for n, want := range map[int]string{textLimits.list: "", textLimits.list + 1: "and 1 more"} {
@@ -965,7 +966,7 @@ func TestLaunchWords(t *testing.T) {
 			t.Errorf("%s of %v and %v launches: %q, want %q", c.row, c.a, c.b, got, c.want)
 		}
 	}
-	for want, signs := range map[string][2]int{"GPU work became less beyond noise, and the step did not": {-1, -1},
+	for want, signs := range map[string][2]int{"GPU work shrank beyond noise, and the step did not": {-1, -1},
 		"what changed beyond noise takes more time in sum, but GPU work as a whole does not": {1, -1}} {
 		if got := mixedWords(signs[0], signs[1]); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -1002,11 +1003,102 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// Names that look the same when they are cut show where they differ, or have a number; others are cut alone.
+func TestNamesThatLookTheSame(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for name, c := range map[string]struct{ names, want []string }{
+		"short":         {[]string{"f", "g"}, []string{"f", "g"}},
+		"in the middle": {[]string{"gemm_" + long + "_a_" + long, "gemm_" + long + "_b_" + long}, []string{"gemm_xxxxx…a_" + long[:29], "gemm_xxxxx…b_" + long[:29]}},
+		"by arguments":  {[]string{"f<" + long + "1>", "f<" + long + "2>"}, []string{"f<xxxxxxxx…1>", "f<xxxxxxxx…2>"}},
+		"numbered": {[]string{long + "a" + long + "1" + long, long + "a" + long + "2" + long, long + "b" + long + "1" + long},
+			[]string{short(long) + " #1", short(long) + " #2", short(long) + " #3"}},
+		"another's": {[]string{"void k", "k"}, []string{"void k…", "k…"}},
+	} {
+		b := briefsOf(slices.Concat(c.names, c.names))
+		for i, n := range c.names {
+			if got := b.of(n); got != c.want[i] {
+				t.Errorf("%s: %q, want %q", name, got, c.want[i])
+			}
+		}
+	}
+}
+
+// The headline says how little is known of noise where a side has one run.
+func TestCaveat(t *testing.T) {
+	for want, r := range map[string]Report{
+		"; one pass a side, noise of 2% assumed":  {A: Summary{Passes: 1, Runs: 1}, B: Summary{Passes: 1, Runs: 1}, Floor: 0.02},
+		"; one pass in A, noise of 0.75% assumed": {A: Summary{Passes: 1, Runs: 1}, B: Summary{Passes: 9, Runs: 1}, Floor: 0.0075},
+		"; one pass in B, noise of 1% assumed":    {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 1, Runs: 1}, Floor: 0.01},
+		"; one run in A, noise of 1% assumed":     {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 9, Runs: 2}, Floor: 0.01},
+		"; one run in B, noise of 1% assumed":     {A: Summary{Passes: 9, Runs: 2}, B: Summary{Passes: 9, Runs: 1}, Floor: 0.01},
+		"; one run a side, noise of 1.25% given": {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 9, Runs: 1}, Floor: 0.0125,
+			FloorFrom: floorGiven},
+	} {
+		if got := r.caveat(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, runs := range []int{1, 2} {
+		side := sideOf(slices.Repeat(plain(1).Runs, runs)...)
+		if r := compareSides(t, side, side); strings.Contains(r.Text, "noise of 0.75% assumed") != (runs == 1) {
+			t.Errorf("%d runs a side: %s", runs, r.Text)
+		}
+	}
+}
+
+// What is not clear is said with the change that would be.
+func TestUnclear(t *testing.T) {
+	row := func(name, found string) Row {
+		return Row{Operator: name, Found: found, KernelA: 1000, KernelB: 3000, Interval: Interval{Delta: 7000}, Seen: 5000}
+	}
+	const clear = " +2.00 µs (clear from 5.00 µs)"
+	const more = ". More passes or runs a side show smaller changes."
+	for want, rows := range map[string][]Row{
+		"": {row("a", "yes"), row("b", "not judged"), row("c", "")},
+		"Not clear, as noise may explain it: a" + clear + more: {row("a", "not clear"), row("b", "yes")},
+		"Not clear, as noise may explain it: a" + clear + ", b" + clear + ", c" + clear + " and 1 more" + more: {
+			row("a", "not clear"), row("b", "not clear"), row("c", "not clear"), row("d", "not clear")},
+	} {
+		if got := Unclear(rows); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	h := &HostReport{Least: 1000, Rows: []HostRow{{Name: "a", Judged: true, Interval: Interval{Delta: 2000}, Seen: 5000},
+		{Name: "b", Judged: true, Interval: Interval{Delta: 2000}, Seen: 5000}}}
+	if got := h.unclear(1); got != "Not clear, as noise may explain it: a"+clear+more {
+		t.Error(got)
+	}
+}
+
+// Where no operator clearly became slower, the part of the step that did by most is looked at first, with the reason.
+func TestSlowerStep(t *testing.T) {
+	part := func(name string, significant bool, d time.Duration) Row {
+		return Row{Operator: name, Text: name, Significant: significant, Interval: Interval{Delta: d}}
+	}
+	for want, c := range map[string]struct {
+		scrambled bool
+		parts     []Row
+	}{
+		"the step as a whole, +9.00 µs: no part of it is beyond noise": {false, []Row{part("a", false, 9000), part("b", true, -5000)}},
+		"b; no operator of it is beyond noise by itself": {false, []Row{part("a", true, 1000), part("b", true, 5000),
+			part("c", true, 5000)}},
+		"a; operators are not judged, as kernels carry the times of others": {true, []Row{part("a", true, 1000)}},
+	} {
+		m := millisecond()
+		m.ch[1].side = sideOf(Run{Scrambled: c.scrambled})
+		f := m.worst(&Report{Verdict: Slower, Delta: 9000, Waterfall: c.parts})
+		if f.Evidence != want || f.Kind != finding.StepChanged || f.PerStep != 9000 {
+			t.Errorf("%+v, want %s", f, want)
+		}
+	}
+}
+
 // What is said of shares, signs and names, at their edges.
 func TestWordsOfFindings(t *testing.T) {
-	long := strings.Repeat("x", 60)
-	for name, want := range map[string]string{"void f<int>(char)": "f", "<lambda>": "<lambda>", "f<1>": "f", "(anonymous)": "(anonymous)",
-		"Memset (Device)": "Memset", long: long, long + "y": long + "…", "": ""} {
+	long := strings.Repeat("x", nameWidth)
+	for name, want := range map[string]string{"void f<int>(char)": "f<int>(char)", "<lambda>": "<lambda>", "f<1>": "f<1>",
+		"(" + long: "(" + long[:26] + "…" + long[:14], "f <" + long: "f", "Memset (Device)": "Memset (Device)", long: long,
+		long + "y": long[:27] + "…" + long[:13] + "y", "": ""} {
 		if got := short(name); got != want {
 			t.Errorf("%q is %q in short, want %q", name, got, want)
 		}
@@ -1195,7 +1287,7 @@ func TestColumns(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"0 → 0  x         y", "schedule   range", "1.0 → 2.0"} {
+	for _, want := range []string{"                      x\n", " → y\n", "schedule   range", "1.0 → 2.0"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q:\n%s", want, b.String())
 		}

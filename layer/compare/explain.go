@@ -39,7 +39,7 @@ func (c *comparison) because(r *Row, row int) string {
 	case !equal:
 		say = append(say, r.launchWords(gone, fresh))
 	case len(gone) > 0 && len(fresh) > 0:
-		say = append(say, fmt.Sprintf("%s instead of %s", names(fresh), names(gone)))
+		say = append(say, fmt.Sprintf("%s instead of %s", r.briefs.list(fresh), r.briefs.list(gone)))
 	}
 	if n, of, ok := some(c.parts[0][row].time, c.parts[1][row].time); ok {
 		say = append(say, fmt.Sprintf("in %d of %d passes", n, of))
@@ -97,13 +97,13 @@ func (r *Row) launchWords(gone, fresh []string) string {
 	more := r.LaunchesB > r.LaunchesA
 	switch verb := map[bool]string{true: "split", false: "fused"}[more]; {
 	case len(gone) > 0 && len(fresh) > 0 && r.Operator != rowCopies:
-		return fmt.Sprintf("%s: %s instead of %s, %s", verb, names(fresh), names(gone), count)
+		return fmt.Sprintf("%s: %s instead of %s, %s", verb, r.briefs.list(fresh), r.briefs.list(gone), count)
 	case more != (r.kernelDelta() > 0):
 		return count + r.each()
 	case more && len(fresh) > 0:
-		return fmt.Sprintf("%s besides, %s", names(fresh), count)
+		return fmt.Sprintf("%s besides, %s", r.briefs.list(fresh), count)
 	case !more && len(gone) > 0:
-		return fmt.Sprintf("without %s, %s", names(gone), count)
+		return fmt.Sprintf("without %s, %s", r.briefs.list(gone), count)
 	}
 	return count
 }
@@ -129,16 +129,16 @@ func (r *Row) exchanged() (gone, fresh []string) {
 	return gone, fresh
 }
 
-// names lists kernels in a sentence, two at most.
-func names(list []string) string {
+// list names kernels in a sentence, two at most.
+func (b briefs) list(names []string) string {
 	const most = 2
 	var out []string
-	for _, n := range list[:min(most, len(list))] {
-		out = append(out, short(n))
+	for _, n := range names[:min(most, len(names))] {
+		out = append(out, b.of(n))
 	}
 	s := strings.Join(out, " and ")
-	if len(list) > most {
-		s += fmt.Sprintf(" and %d more", len(list)-most)
+	if len(names) > most {
+		s += fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return s
 }
@@ -208,11 +208,14 @@ func mixed(s series, pass float64) bool {
 	return ok && math.Abs(stat.Mean(s.b)-stat.Mean(s.a)) >= minShare*pass
 }
 
+// smallKernels is the part of kernels as short as they get.
+const smallKernels = "small kernels"
+
 // cascade are the parts of a waterfall, in its order.
 var cascade = []struct {
 	name  string
 	class Class
-}{{"kernels", Memory}, {"small operators", Latency}, {rowCopies, Latency}, {"exposed communication", Transfer},
+}{{"kernels", Memory}, {smallKernels, Latency}, {rowCopies, Latency}, {"exposed communication", Transfer},
 	{rowWaiting, Waiting}, {"between kernels", Waiting}, {rowBetween, Waiting}}
 
 // partOf is the part of the waterfall that a row belongs to.
@@ -223,7 +226,7 @@ func partOf(row string, c Class) string {
 	case c == Waiting || c == OfHost:
 		return "between kernels"
 	}
-	return map[Class]string{Memory: "kernels", Latency: "small operators", Transfer: "exposed communication"}[c]
+	return map[Class]string{Memory: "kernels", Latency: smallKernels, Transfer: "exposed communication"}[c]
 }
 
 // floors are what the large operators take at least on both sides, known if a floor is of most of their time.
@@ -232,7 +235,7 @@ func (c *comparison) floors() (a, b time.Duration, known bool) {
 	for side := range sum {
 		var have, all float64
 		for i := range c.rows.names {
-			if c.rows.class[i] != Memory { // small operators are as short as they get
+			if c.rows.class[i] != Memory { // small kernels are as short as they get
 				continue
 			}
 			floor, own := c.parts[side][i].work.Floor, stat.Mean(c.parts[side][i].exclusive)
@@ -258,18 +261,28 @@ func (c *comparison) waterfall(r *Report) {
 	}
 	for _, part := range cascade {
 		s := series{class: part.class}
+		var rows []int
 		row := Row{Operator: part.name, Class: part.class, Kernels: []KernelDelta{}}
 		for i, name := range c.rows.names {
 			if partOf(name, c.rows.class[i]) != part.name {
 				continue
 			}
+			rows = append(rows, i)
 			s.a, s.b = add(s.a, c.parts[0][i].exclusive), add(s.b, c.parts[1][i].exclusive)
 			own := r.Rows[at[name]]
 			row.A, row.B = row.A+own.A, row.B+own.B
 			row.LaunchesA, row.LaunchesB = row.LaunchesA+own.LaunchesA, row.LaunchesB+own.LaunchesB
 		}
-		if len(s.a) == 0 {
+		if len(rows) == 0 {
 			continue
+		}
+		if len(rows) == 1 && part.class != Memory { // what is one row is judged once
+			if own := r.Rows[at[c.rows.names[rows[0]]]]; own.A == own.KernelA && own.B == own.KernelB {
+				own.Operator, own.Class, own.Kernels = part.name, part.class, []KernelDelta{}
+				own.Text = own.sentence()
+				r.Waterfall = append(r.Waterfall, own)
+				continue
+			}
 		}
 		j := c.judge(s, 0, c.noise.of(part.class))
 		if part.class == Memory && known {
@@ -280,9 +293,10 @@ func (c *comparison) waterfall(r *Report) {
 		}
 		row.Delta = row.B - row.A
 		row.KernelA, row.KernelB = row.A, row.B
-		row.Judged = j.judged
+		row.Judged = j.judged && (len(rows) > 1 || c.kinds.rows[rows[0]].known())
+		row.Seen = time.Duration(j.seen(len(cascade)))
 		row.Low, row.High = j.around(row.Delta)
-		row.Significant = j.judged && j.p < alpha/float64(len(cascade)) &&
+		row.Significant = row.Judged && j.p < alpha/float64(len(cascade)) &&
 			math.Abs(float64(row.Delta)) >= leastShare(part.class)*c.pass
 		row.Found = found(row.Judged, row.Significant, Unchanged, row.Delta, c.least())
 		row.Text = row.sentence()

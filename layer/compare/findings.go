@@ -28,7 +28,8 @@ func (c *comparison) findings(r *Report) {
 		if !row.Significant {
 			if was, now := c.otherKernel(row); was != "" {
 				add(finding.KernelRenamed, row.Operator, row.Operator+" runs another kernel",
-					fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(now), short(was)),
+					fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, row.briefs.of(now),
+						row.briefs.of(was)),
 					row.kernelDelta())
 			}
 			continue
@@ -178,12 +179,12 @@ func (c *comparison) worst(r *Report) finding.Finding {
 				text += fmt.Sprintf(", %s of the difference", percent(shareOf(row.Delta, r.Delta)))
 			}
 			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew",
-				fmt.Sprintf("%s (not judged: that needs %d passes a side)", text, waitPasses), row.Delta)
+				fmt.Sprintf("%s; it may be noise: waiting and idle time needs %d passes a side to be judged", text, waitPasses),
+				row.Delta)
 		}
 	}
 	if worst == nil && r.Verdict == Slower {
-		return r.newFinding(finding.StepChanged, "", "The step is slower",
-			fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta)), r.Delta)
+		return c.slowerStep(r)
 	}
 	if worst == nil {
 		return finding.Finding{Text: "no clear regression"}
@@ -193,6 +194,24 @@ func (c *comparison) worst(r *Report) finding.Finding {
 		t.Evidence += "; meanwhile " + slow.Evidence
 	}
 	return t
+}
+
+// slowerStep names the part of the waterfall that clearly became slower by most where no operator did, else the step.
+func (c *comparison) slowerStep(r *Report) finding.Finding {
+	var part *Row
+	for i := range r.Waterfall {
+		if row := &r.Waterfall[i]; row.Significant && row.Delta > 0 && (part == nil || row.Delta > part.Delta) {
+			part = row
+		}
+	}
+	text := fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta))
+	switch {
+	case part != nil && c.scrambled():
+		text = part.Text + "; operators are not judged, as kernels carry the times of others"
+	case part != nil:
+		text = part.Text + "; no operator of it is beyond noise by itself"
+	}
+	return r.newFinding(finding.StepChanged, "", "The step is slower", text, r.Delta)
 }
 
 // wallSign is the sign of the step's change where it is beyond noise, else 0.
@@ -267,14 +286,35 @@ func (c *comparison) conclude(r *Report) {
 	c.notes(r)
 }
 
+// caveat says how little shows what is noise where a side has one run.
+func (r *Report) caveat() string {
+	what, from := "one run a side", "assumed"
+	switch {
+	case r.A.Passes == 1 && r.B.Passes == 1:
+		what = "one pass a side"
+	case r.A.Passes == 1 || r.B.Passes == 1:
+		what = "one pass in " + map[bool]string{true: "A", false: "B"}[r.A.Passes == 1]
+	case r.A.Runs > 1 || r.B.Runs > 1:
+		what = "one run in " + map[bool]string{true: "B", false: "A"}[r.A.Runs > 1]
+	}
+	if r.FloorFrom == floorGiven {
+		from = "given"
+	}
+	return fmt.Sprintf("; %s, noise of %.3g%% %s", what, 100*r.Floor, from)
+}
+
+// floorGiven is where a floor is from that the user knows.
+const floorGiven = "given"
+
 // mixedWords says how work changed beyond noise that the step did not follow. Rows that are not judged, such as
 // collectives, may turn the sum of all work around.
 func mixedWords(found, all int) string {
-	word := map[int]string{1: "more", -1: "less"}[found]
 	if found == all {
-		return fmt.Sprintf("GPU work became %s beyond noise, and the step did not", word)
+		return fmt.Sprintf("GPU work %s beyond noise, and the step did not",
+			map[int]string{1: "grew", -1: "shrank"}[found])
 	}
-	return fmt.Sprintf("what changed beyond noise takes %s time in sum, but GPU work as a whole does not", word)
+	return fmt.Sprintf("what changed beyond noise takes %s time in sum, but GPU work as a whole does not",
+		map[int]string{1: "more", -1: "less"}[found])
 }
 
 // percentOf is a difference relative to what it is to.
@@ -302,7 +342,7 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s",
 			table.Change(r.Wall.Low), table.Change(r.Wall.High))
 	}
-	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing",
+	return fmt.Sprintf("GPU work changed by %s to %s, which may be noise or a change",
 		table.Change(r.Work.Low), table.Change(r.Work.High))
 }
 
@@ -356,16 +396,3 @@ func (c *comparison) notes(r *Report) {
 }
 
 func abs(d time.Duration) time.Duration { return max(d, -d) }
-
-// short cuts a kernel's name at its arguments and templates.
-func short(name string) string {
-	name = strings.TrimPrefix(name, "void ")
-	if i := strings.IndexAny(name, "<("); i > 0 {
-		name = strings.TrimSpace(name[:i]) // Memset (Device)
-	}
-	const most = 60
-	if len(name) > most {
-		name = name[:most] + "…"
-	}
-	return name
-}

@@ -168,7 +168,8 @@ type Row struct {
 	TimesA []time.Duration `json:"times_a_ns"`
 	TimesB []time.Duration `json:"times_b_ns"`
 
-	p float64 // that nothing changed
+	briefs briefs  // of the kernels of all rows
+	p      float64 // that nothing changed
 }
 
 // kernelDelta is the difference that a row is judged on.

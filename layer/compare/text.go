@@ -1,11 +1,13 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -25,52 +27,87 @@ var (
 	markdownLimits = limits{rows: 8, host: 3, list: 3, notes: 2}
 )
 
-func (r *Report) write(w io.Writer, markdown bool) error {
-	l := textLimits
-	if markdown {
-		l = markdownLimits
+// textWidth is how wide text is where nothing says how wide it may be.
+const textWidth = 160
+
+// page is a report while it is written.
+type page struct {
+	*table.Writer
+	limits
+	markdown bool
+}
+
+// line writes a sentence after a mark: one line of Markdown; as many of text as it takes.
+func (p *page) line(mark, format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if p.markdown {
+		fmt.Fprintln(p, mark+table.EscapeProse(s))
+		return
 	}
-	b := table.NewWriter(w)
-	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
-	if markdown {
-		line("### %s", r.Text)
+	for i, l := range table.Fill(s, cmp.Or(p.Width(), textWidth)-len("- ")) {
+		if i == 1 {
+			mark = "  "
+		}
+		fmt.Fprintln(p, mark+l)
+	}
+}
+
+// table writes a table, below a title ("": none), and how large changes are of what is not clear in it.
+func (p *page) table(title string, t *table.Table, doubts string) {
+	if title != "" {
+		fmt.Fprintf(p, "\n%s\n", title)
+	}
+	fmt.Fprintln(p)
+	if p.markdown {
+		_ = t.WriteMarkdown(p) // the Writer keeps the error
 	} else {
-		line("%s", r.Text)
+		_ = t.WriteFit(p, cmp.Or(p.Width(), textWidth))
 	}
-	line("")
-	line("%s", r.A.line("A"))
+	if doubts != "" {
+		fmt.Fprintln(p)
+		p.line("", "%s", doubts)
+	}
+}
+
+// section writes a list under a title, at most so many of its lines; nothing where the list is empty.
+func (p *page) section(title string, list []string, most int) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\n%s\n\n", title)
+	for _, s := range list[:min(len(list), most)] {
+		p.line("- ", "%s", s)
+	}
+	if n := len(list) - most; n > 0 {
+		p.line("- ", "and %d more", n)
+	}
+}
+
+func (r *Report) write(w io.Writer, markdown bool) error {
+	p := &page{table.NewWriter(w), textLimits, markdown}
+	heading := ""
 	if markdown {
-		line("")
+		p.limits, heading = markdownLimits, "### "
 	}
-	line("%s", r.B.line("B"))
-	list := func(t *table.Table) error {
-		if markdown {
-			return t.WriteMarkdown(b)
-		}
-		return t.WriteText(b)
+	p.line(heading, "%s", r.Text)
+	fmt.Fprintln(p)
+	p.line("", "%s", r.A.line("A"))
+	if markdown {
+		fmt.Fprintln(p)
 	}
+	p.line("", "%s", r.B.line("B"))
 	if len(r.Rows) > 0 {
-		line("")
-		if err := list(r.table(l.rows)); err != nil {
-			return err
-		}
+		p.table("", r.table(p.rows), Unclear(r.Rows))
 	}
 	if len(r.Waterfall) > 0 {
-		line("\nWhere a step's time changed")
-		line("")
-		if err := list(r.cascade()); err != nil {
-			return err
-		}
+		p.table("Where a step's time changed", r.cascade(), Unclear(r.Waterfall))
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Judged }) {
-		line("\nWhat the host does, per step")
-		line("")
-		if err := list(h.table(l.host)); err != nil {
-			return err
-		}
+		p.table("What the host does, per step", h.table(p.host), h.unclear(p.host))
 	}
 	if len(r.Rows) > 0 {
-		line("\nLook first at: %s", r.First.Sentence())
+		fmt.Fprintln(p)
+		p.line("", "Look first at: %s", r.First.Sentence())
 	}
 	var findings, gates, doubts []string
 	for i := range r.Findings {
@@ -82,16 +119,61 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	for i := range r.Doubts {
 		doubts = append(doubts, r.Doubts[i].Sentence())
 	}
-	section(b, "Findings, largest first", findings, l.list)
-	section(b, "Gates", gates, l.list)
+	p.section("Findings, largest first", findings, p.list)
+	p.section("Gates", gates, p.list)
 	if markdown {
-		section(b, "Notes", slices.Concat(doubts, r.Left, r.Notes), l.notes)
-		return b.Flush()
+		p.section("Notes", slices.Concat(doubts, r.Left, r.Notes), p.notes)
+		return p.Flush()
 	}
-	section(b, "Doubts", doubts, l.notes)
-	section(b, "Left out", r.Left, l.notes)
-	section(b, "Notes", r.Notes, l.notes)
-	return b.Flush()
+	p.section("Doubts", doubts, p.notes)
+	p.section("Left out", r.Left, p.notes)
+	p.section("Notes", r.Notes, p.notes)
+	return p.Flush()
+}
+
+// A change is a difference that may be noise, and from which one on it would not be.
+type change struct {
+	name        string
+	delta, seen time.Duration
+}
+
+// unclear says from which change on differences that may be noise would be none, "" without any.
+func unclear(list []change) string {
+	const most = 3
+	var words []string
+	for _, c := range list[:min(len(list), most)] {
+		words = append(words, fmt.Sprintf("%s %s (clear from %s)", c.name, table.Change(c.delta), table.Duration(c.seen)))
+	}
+	if n := len(list) - most; n > 0 {
+		words = append(words, fmt.Sprintf("%d more", n))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "Not clear, as noise may explain it: " + table.Join(words, "and") +
+		". More passes or runs a side show smaller changes."
+}
+
+// Unclear says of rows that are not clear from which change on they would be, "" without any.
+func Unclear(rows []Row) string {
+	var list []change
+	for i := range rows {
+		if r := &rows[i]; r.Found == foundUnclear {
+			list = append(list, change{r.Operator, r.kernelDelta(), r.Seen})
+		}
+	}
+	return unclear(list)
+}
+
+// unclear is [Unclear] of the first of the operations.
+func (h *HostReport) unclear(most int) string {
+	var list []change
+	for i := range h.Rows[:min(len(h.Rows), most)] {
+		if r := &h.Rows[i]; h.found(r) == foundUnclear {
+			list = append(list, change{r.Name, r.Delta, r.Seen})
+		}
+	}
+	return unclear(list)
 }
 
 // WriteCSV writes a line for each row and each kernel of it: all of the difference, for tables and scripts.
@@ -156,20 +238,6 @@ func (r *Row) csv(c *table.CSV, kind string, k *KernelDelta) error {
 	return c.End()
 }
 
-// section prints a list under a title, at most so many of its lines; nothing where the list is empty.
-func section(b *table.Writer, title string, list []string, most int) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n\n", title)
-	for _, line := range list[:min(len(list), most)] {
-		fmt.Fprintf(b, "- %s\n", line)
-	}
-	if n := len(list) - most; n > 0 {
-		fmt.Fprintf(b, "- and %d more\n", n)
-	}
-}
-
 func (s *Summary) line(side string) string {
 	out := side + ": " + name(s)
 	if s.Passes > 0 {
@@ -202,14 +270,14 @@ func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
 
 // text prints where the difference is judged to lie.
 func (i *Interval) text(judged bool) string {
-	if !judged {
+	if !judged || i.Low == i.High { // which is exact
 		return ""
 	}
 	return us(i.Low) + " … " + us(i.High)
 }
 
-// overlaps is from which share on the time of a row's kernels and its part of the step differ so much that both are
-// printed.
+// overlaps is from which share on the time of a row's kernels and its part of the step differ so much that pages show
+// both.
 const overlaps = 0.05
 
 // Overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of
@@ -219,44 +287,41 @@ func (r *Row) Overlapped() bool {
 	return r.Class != Waiting && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
 }
 
-// table lists the rows, the largest difference first; after so many of them the others are one.
+// Empty reports whether a row has no time that a table would show.
+func (r *Row) Empty() bool {
+	return max(r.A, r.B, r.KernelA, r.KernelB) < 50*time.Nanosecond // 0.0 µs
+}
+
+// table lists the rows, the largest difference first; after so many of them the others are one. Intervals are those of
+// kernel time, whose difference is beside them where it is another one.
 func (r *Report) table(most int) *table.Table {
-	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Overlapped() })
+	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return us(row.Delta) != us(row.kernelDelta()) })
 	columns := []table.Column{table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"),
-		table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
-		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"),
-		table.Text("Kernel B")}
-	if both { // the interval is that of kernel time
-		columns = slices.Insert(columns, 5, table.Number("Kernel time A → B"))
+		table.Number("B − A"), table.Number("%"), table.Number("95% interval"), table.Text("Found"),
+		table.Number("Launches"), table.Code("Kernel")}
+	if both {
+		columns = slices.Insert(columns, 5, table.Number("Kernel time B − A"))
 	}
 	t := table.New(columns...)
 	shown := 0
 	var rest Interval
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.A == 0 && row.B == 0 {
+		if row.Empty() {
 			continue
 		}
 		if shown++; shown > most {
 			rest.A, rest.B, rest.Delta = rest.A+row.A, rest.B+row.B, rest.Delta+row.Delta
 			continue
 		}
-		percent, share := "", ""
+		percent := ""
 		if row.A > 0 {
 			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
 		}
-		if abs(r.Delta) >= r.Least { // else it is no difference to have a share of
-			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + "%"
-		}
-		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, row.text(row.Judged), share, row.Found,
-			fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
-			first(row.Names(0)), first(row.Names(1))}
+		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, row.text(row.Judged), row.Found,
+			row.Launches(), row.mainKernels()}
 		if both {
-			times := ""
-			if row.Overlapped() {
-				times = us(row.KernelA) + " → " + us(row.KernelB)
-			}
-			cells = slices.Insert(cells, 5, times)
+			cells = slices.Insert(cells, 5, us(row.kernelDelta()))
 		}
 		t.Row(cells...)
 	}
@@ -267,6 +332,27 @@ func (r *Report) table(most int) *table.Table {
 	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta),
 		fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
 	return t
+}
+
+// Launches are the launches in a pass of each side, "" of time without kernels.
+func (r *Row) Launches() string {
+	if r.LaunchesA == 0 && r.LaunchesB == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f → %.0f", r.LaunchesA, r.LaunchesB)
+}
+
+// mainKernels are the kernels with most time of each side, in one line where they are the same.
+func (r *Row) mainKernels() string {
+	var lines []string
+	for side, mark := range []string{"", "→ "} {
+		if names := r.Names(side); len(names) > 0 {
+			if name := r.briefs.of(names[0]); !slices.Contains(lines, name) {
+				lines = append(lines, mark+name)
+			}
+		}
+	}
+	return table.Lines(lines...)
 }
 
 // cascade lists the parts of the step.
@@ -282,16 +368,19 @@ func (r *Report) cascade() *table.Table {
 
 // table lists the operations, the largest difference first.
 func (h *HostReport) table(most int) *table.Table {
-	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"),
+	t := table.New(table.Code("Operation"), table.Text("Kind"), table.Number("A (µs)"),
 		table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
 		table.Text("Found"), table.Number("Times a step"))
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
-		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged),
-			found(row.Judged, row.Significant, row.Status, row.Delta, h.Least),
+		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), h.found(row),
 			fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
+}
+
+func (h *HostReport) found(row *HostRow) string {
+	return found(row.Judged, row.Significant, row.Status, row.Delta, h.Least)
 }
 
 // tail leaves out leading directories of a Python frame: frames differ at the end.
@@ -310,6 +399,9 @@ func tail(name string) string {
 // operationWidth is how wide names of operations may be in tables.
 const operationWidth = 56
 
+// foundUnclear is what is known of a difference that may be noise.
+const foundUnclear = "not clear"
+
 // found says in a word what is known of a row or an operation, see [Row].
 func found(judged, significant bool, status Change, delta, least time.Duration) string {
 	switch {
@@ -320,14 +412,68 @@ func found(judged, significant bool, status Change, delta, least time.Duration) 
 	case significant:
 		return "yes"
 	case abs(delta) >= least:
-		return "not clear"
+		return foundUnclear
 	}
 	return ""
 }
 
-func first(kernels []string) string {
-	if len(kernels) == 0 {
-		return ""
+// nameWidth is how long names of kernels are in tables and sentences.
+const nameWidth = 42
+
+// short cuts a long name of a kernel at its arguments and templates, then in the middle: names of one generator begin
+// alike, and end in what sets them apart.
+func short(name string) string {
+	name = strings.TrimPrefix(name, "void ")
+	if i := strings.IndexAny(name, "<("); i > 0 && utf8.RuneCountInString(name) > nameWidth {
+		name = strings.TrimSpace(name[:i])
 	}
-	return short(kernels[0])
+	if utf8.RuneCountInString(name) <= nameWidth {
+		return name
+	}
+	const end = nameWidth / 3
+	return ends(name, utf8.RuneCountInString(name)-end, nameWidth-end-1, end)
 }
+
+// ends are so many characters of the start of a name, and of those from a place on.
+func ends(name string, from, start, most int) string {
+	whole := []rune(name)
+	n := len(whole)
+	return string(whole[:min(start, n)]) + "…" + string(whole[min(from, n):min(from+most, n)])
+}
+
+// briefs are the names of kernels that look like others when they are cut.
+type briefs map[string]string
+
+// briefsOf shows where names that look the same differ first, and numbers those that still do.
+func briefsOf(names []string) briefs {
+	same := map[string][]string{}
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		same[short(n)] = append(same[short(n)], n)
+	}
+	out := briefs{}
+	for brief, list := range same {
+		if len(list) == 1 {
+			continue
+		}
+		const start = nameWidth / 4
+		first, last := []rune(list[0]), []rune(list[len(list)-1]) // of sorted names, all share what these do
+		from := 0
+		for from < min(len(first), len(last)) && first[from] == last[from] {
+			from++
+		}
+		seen := map[string]bool{}
+		for _, n := range list {
+			out[n] = ends(n, max(from, start), start, nameWidth-start-1)
+			seen[out[n]] = true
+		}
+		for i, n := range list {
+			if len(seen) < len(list) {
+				out[n] = fmt.Sprintf("%s #%d", brief, i+1)
+			}
+		}
+	}
+	return out
+}
+
+// of is a name as tables and sentences have it.
+func (b briefs) of(name string) string { return cmp.Or(b[name], short(name)) }

@@ -165,7 +165,8 @@ func (c *TrendChange) sentence() string {
 		s = strings.Replace(s, c.Since, c.Since+", "+c.Commit, 1)
 	}
 	if c.Was != "" && c.Now != "" {
-		s += fmt.Sprintf(", kernel %s → %s", short(c.Was), short(c.Now))
+		b := briefsOf([]string{c.Was, c.Now})
+		s += fmt.Sprintf(", kernel %s → %s", b.of(c.Was), b.of(c.Now))
 	}
 	return s
 }
@@ -179,7 +180,7 @@ func (t *Trend) WriteText(w io.Writer) error {
 	for i := range t.Changes {
 		lines = append(lines, t.Changes[i].Text)
 	}
-	section(b, "Changes, largest first", lines, textLimits.list)
+	(&page{b, textLimits, b.Markdown()}).section("Changes, largest first", lines, textLimits.list)
 	return b.Flush()
 }
 

@@ -60,7 +60,7 @@ func TestTrend(t *testing.T) {
 		c.Was != "old<1>" || c.Now != "new<1>" || c.Low > 40*time.Microsecond || c.High < 40*time.Microsecond {
 		t.Errorf("%+v", c)
 	}
-	if want := fmt.Sprintf("attention %s since 2026-10-13, c5 (%s → %s a decode pass), kernel old → new",
+	if want := fmt.Sprintf("attention %s since 2026-10-13, c5 (%s → %s a decode pass), kernel old<1> → new<1>",
 		percentOf(c.Delta, c.A), table.Duration(c.A), table.Duration(c.B)); c.Text != want {
 		t.Errorf("%q, want %q", c.Text, want)
 	}

@@ -50,7 +50,7 @@ func (r *measured) waterfall() []Share {
 		if r.walk.model != nil || r.pass.Floor == 0 {
 			continue
 		}
-		if c.group > others && c.group != communication { // small operators that are ops have a floor, too
+		if c.group > others && c.group != communication { // small kernels that are ops have a floor, too
 			floors[others] += own
 			r.booked[c.group] -= own
 		}
@@ -141,7 +141,7 @@ func (r *measured) missing(g group) (why, do string) {
 
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
-	out = append(out, Share{Name: "small operators", Time: r.booked[small],
+	out = append(out, Share{Name: "small kernels", Time: r.booked[small],
 		Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small),
 			table.Duration(r.walk.shortest)),
 		group: small})

@@ -18,7 +18,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small operators, fills,
+// A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small kernels, fills,
 // communication, idle time. The trace holds no shapes; its tokens are in the annotation.
 func TestWorkedExample(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
@@ -31,7 +31,7 @@ func TestWorkedExample(t *testing.T) {
 	want := map[string]float64{ // ms
 		"floor: GEMMs (weights)": 10.373, "floor: attention (cache)": 0.026, "GEMMs above their floor": 2.756,
 		"attention above its floor": 1.002,
-		"small operators":           1.301, "communication: transfer": 0.589,
+		"small kernels":             1.301, "communication: transfer": 0.589,
 		"communication: waiting for other ranks":            0.097,
 		"communication: transfer and waiting not separated": 0.016, "copies and fills": 0.224, "other, outside layers": 0.065,
 		"GPU idle inside the pass": 1.324, "GPU idle up to the next pass": 1.100,

@@ -92,7 +92,13 @@ func (c *Comparison) write(env *app.Env) error {
 		fmt.Fprintf(env.Stdout, "\n## %s\n\n", s.Stage)
 		if s.Report == nil {
 			fmt.Fprintf(env.Stdout, "%s.\n", table.UpperFirst(s.Why))
-		} else if err := s.Report.WriteMarkdown(env.Stdout); err != nil {
+			continue
+		}
+		write := s.Report.WriteText
+		if env.Format == app.Markdown {
+			write = s.Report.WriteMarkdown
+		}
+		if err := write(env.Stdout); err != nil {
 			return err
 		}
 	}
