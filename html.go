@@ -382,6 +382,9 @@ func compareSections(r *compare.Report) []page.Section {
 		page.Number("B"), page.Number("B − A"), page.Number("95% interval"), page.Text("Found")}}
 	for i := range r.Waterfall {
 		part := &r.Waterfall[i]
+		if part.Empty() {
+			continue
+		}
 		parts.Add(part.Operator, took(part.A), took(part.B), took(part.Delta), intervalOf(part),
 			page.Cell{Text: part.Found, Strong: part.Significant})
 	}

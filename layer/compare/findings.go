@@ -87,7 +87,10 @@ func sentence(name string, status Change, a, b time.Duration, unit string) strin
 		return fmt.Sprintf("%s is gone: %s a %s before", name, table.Duration(a), unit)
 	}
 	s := fmt.Sprintf("%s %s → %s, %s", name, table.Duration(a), table.Duration(b), table.Change(b-a))
-	if a > 0 {
+	switch {
+	case a > 0 && b >= 10*a:
+		s += " (" + table.Times(float64(b)/float64(a), 0) + ")"
+	case a > 0:
 		s += " (" + percentOf(b-a, a) + ")"
 	}
 	return s

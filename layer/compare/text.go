@@ -361,6 +361,9 @@ func (r *Report) cascade() *table.Table {
 		table.Number("95% interval"), table.Text("Found"))
 	for i := range r.Waterfall {
 		row := &r.Waterfall[i]
+		if row.Empty() {
+			continue
+		}
 		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), row.Found)
 	}
 	return t
@@ -368,12 +371,12 @@ func (r *Report) cascade() *table.Table {
 
 // table lists the operations, the largest difference first.
 func (h *HostReport) table(most int) *table.Table {
-	t := table.New(table.Code("Operation"), table.Text("Kind"), table.Number("A (µs)"),
+	t := table.New(table.Path("Operation"), table.Text("Kind"), table.Number("A (µs)"),
 		table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
 		table.Text("Found"), table.Number("Times a step"))
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
-		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), h.found(row),
+		t.Row(row.Name, row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), h.found(row),
 			fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
@@ -382,22 +385,6 @@ func (h *HostReport) table(most int) *table.Table {
 func (h *HostReport) found(row *HostRow) string {
 	return found(row.Judged, row.Significant, row.Status, row.Delta, h.Least)
 }
-
-// tail leaves out leading directories of a Python frame: frames differ at the end.
-func tail(name string) string {
-	short := name
-	for len(short) > operationWidth && strings.Contains(short, ".py") {
-		i := strings.IndexByte(strings.TrimPrefix(short, "…/"), '/')
-		if i < 0 || i > strings.Index(short, ".py") {
-			break
-		}
-		short = "…/" + strings.TrimPrefix(short, "…/")[i+1:]
-	}
-	return short
-}
-
-// operationWidth is how wide names of operations may be in tables.
-const operationWidth = 56
 
 // foundUnclear is what is known of a difference that may be noise.
 const foundUnclear = "not clear"
