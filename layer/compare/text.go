@@ -52,8 +52,8 @@ func (p *page) line(mark, format string, args ...any) {
 	}
 }
 
-// table writes a table, below a title ("": none), and how large changes are of what is not clear in it.
-func (p *page) table(title string, t *table.Table, doubts string) {
+// table writes a table, below a title ("": none), and in text what is not clear in it.
+func (p *page) table(title string, t *table.Table, noisy string) {
 	if title != "" {
 		fmt.Fprintf(p, "\n%s\n", title)
 	}
@@ -63,9 +63,9 @@ func (p *page) table(title string, t *table.Table, doubts string) {
 	} else {
 		_ = t.WriteFit(p, cmp.Or(p.Width(), textWidth))
 	}
-	if doubts != "" {
+	if noisy != "" && !p.markdown {
 		fmt.Fprintln(p)
-		p.line("", "%s", doubts)
+		p.line("", "%s", noisy)
 	}
 }
 
@@ -122,6 +122,9 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	p.section("Findings, largest first", findings, p.list)
 	p.section("Gates", gates, p.list)
 	if markdown {
+		if s := Unclear(r.Rows); s != "" {
+			doubts = append(doubts, s)
+		}
 		p.section("Notes", slices.Concat(doubts, r.Left, r.Notes), p.notes)
 		return p.Flush()
 	}
@@ -131,14 +134,14 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	return p.Flush()
 }
 
-// A change is a difference that may be noise, and from which one on it would not be.
-type change struct {
+// A noisy difference may be noise; from seen on it would not be.
+type noisy struct {
 	name        string
 	delta, seen time.Duration
 }
 
 // unclear says from which change on differences that may be noise would be none, "" without any.
-func unclear(list []change) string {
+func unclear(list []noisy) string {
 	const most = 3
 	var words []string
 	for _, c := range list[:min(len(list), most)] {
@@ -156,10 +159,10 @@ func unclear(list []change) string {
 
 // Unclear says of rows that are not clear from which change on they would be, "" without any.
 func Unclear(rows []Row) string {
-	var list []change
+	var list []noisy
 	for i := range rows {
 		if r := &rows[i]; r.Found == foundUnclear {
-			list = append(list, change{r.Operator, r.kernelDelta(), r.Seen})
+			list = append(list, noisy{r.Operator, r.kernelDelta(), r.Seen})
 		}
 	}
 	return unclear(list)
@@ -167,10 +170,10 @@ func Unclear(rows []Row) string {
 
 // unclear is [Unclear] of the first of the operations.
 func (h *HostReport) unclear(most int) string {
-	var list []change
+	var list []noisy
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		if r := &h.Rows[i]; h.found(r) == foundUnclear {
-			list = append(list, change{r.Name, r.Delta, r.Seen})
+			list = append(list, noisy{r.Name, r.Delta, r.Seen})
 		}
 	}
 	return unclear(list)

@@ -34,7 +34,7 @@ const (
 	OperatorChanged // an operator became slower or faster
 	OperatorNew     // an operator that the old run does not have
 	OperatorRemoved // an operator that the new run does not have
-	StepChanged     // a step became slower, and no part of it clearly did
+	StepChanged     // a step became slower, and no operator clearly did
 	UniformChange   // all kernels changed by one factor
 	WaitChanged     // an exchange waits longer or shorter for other ranks
 	PathChanged     // one run replays graphs, or runs compiled code, and the other does not
@@ -127,7 +127,7 @@ var kinds = [numKinds]struct {
 	OperatorRemoved: {"removed", KindInfo{"Removed operator", "An operator that the new run does not have.", 0,
 		"compare", Advice{}, colourChange}},
 	StepChanged: {"step", KindInfo{"Changed step",
-		"A step takes longer than before, and no part of it changed beyond noise.",
+		"A step takes longer than before, and no operator changed beyond noise.",
 		0, "compare", Advice{Do: "Record more passes, or several runs a side."}, colourChange}},
 	UniformChange: {"uniform", KindInfo{"Uniform change",
 		"All kernels changed by one factor: a clock, a power cap or a driver.", 0, "compare",
