@@ -134,14 +134,14 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	return p.Flush()
 }
 
-// A noisy difference may be noise; from seen on it would not be.
-type noisy struct {
+// A faint difference may be noise; from seen on it would not be.
+type faint struct {
 	name        string
 	delta, seen time.Duration
 }
 
 // unclear says from which change on differences that may be noise would be none, "" without any.
-func unclear(list []noisy) string {
+func unclear(list []faint) string {
 	const most = 3
 	var words []string
 	for _, c := range list[:min(len(list), most)] {
@@ -159,10 +159,10 @@ func unclear(list []noisy) string {
 
 // Unclear says of rows that are not clear from which change on they would be, "" without any.
 func Unclear(rows []Row) string {
-	var list []noisy
+	var list []faint
 	for i := range rows {
 		if r := &rows[i]; r.Found == foundUnclear {
-			list = append(list, noisy{r.Operator, r.kernelDelta(), r.Seen})
+			list = append(list, faint{r.Operator, r.kernelDelta(), r.Seen})
 		}
 	}
 	return unclear(list)
@@ -170,10 +170,10 @@ func Unclear(rows []Row) string {
 
 // unclear is [Unclear] of the first of the operations.
 func (h *HostReport) unclear(most int) string {
-	var list []noisy
+	var list []faint
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		if r := &h.Rows[i]; h.found(r) == foundUnclear {
-			list = append(list, noisy{r.Name, r.Delta, r.Seen})
+			list = append(list, faint{r.Name, r.Delta, r.Seen})
 		}
 	}
 	return unclear(list)
