@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -79,6 +80,30 @@ func TestRangeAroundTheRun(t *testing.T) {
 	}
 }
 
+// TestUnnamedTimeBeforeALostLaunch: before a kernel whose launch is in the trace, short host time without a name is the
+// host's; before one whose launch is not, nothing says so.
+func TestUnnamedTimeBeforeALostLaunch(t *testing.T) {
+	for lost, want := range map[bool]finding.Cause{false: finding.HostCode, true: finding.UnknownCause} {
+		tl := hosttest.NewTimeline()
+		for i := range int64(6) {
+			at, launch := 1000*i, int(2*i)+1
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, launch, at, at+5)
+			tl.Event(event.Kernel, "gemm", 0, launch, at+10, at+300)
+			launch++
+			if lost {
+				launch = 0
+			} else {
+				tl.Event(event.Runtime, "cudaLaunchKernel", 0, launch, at+580, at+585)
+			}
+			tl.Event(event.Kernel, "flash_fwd", 0, launch, at+600, at+990)
+		}
+		causes := causesOf(judged(t, tl.Finish()))
+		if got := causes[want]; got < 1500 {
+			t.Errorf("launches lost: %t: %d µs are %s, want at least 1500; all are %v", lost, got, want, causes)
+		}
+	}
+}
+
 const sixStepsText = `Host bound: YES (confidence low)
 Host overhead: 3.30 ms of 5.70 ms of step time (at most a 2.38× speedup); largest cause: host-code (81.5%), led by step[DECODE bs=N] (37.2%).
 Device 0: 6 steps, 12 kernels; threshold: host share ≥ 10%
@@ -113,7 +138,7 @@ Whole window: YES
 - nccl_ratio 0.0000
 Doubts
 - [few-kernels, low] the window has only 12 kernels; a running server has more
-- [python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.2% of the steps
+- [python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.9% of the steps
 Next steps
 Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
 cause range, frame or call idle of idle pieces

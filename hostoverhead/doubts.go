@@ -107,8 +107,8 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 // tracing doubts host time that recording Python frames made longer.
 func (a *account) tracing(v *Verdict, p *params) Doubt {
 	all, h := sumOf(a.steps), &v.Headroom
-	work := all.idle.of(finding.HostWork)
-	saved := work - int64(float64(work)/p.TracingCost)
+	code := all.idle[finding.HostCode] // calls are no slower for it
+	saved := code - int64(float64(code)/p.TracingCost)
 	rest, weight := part(h.HostNS-saved, h.WallNS-saved), finding.Medium
 	if rest < p.MinShare {
 		weight = finding.Low

@@ -49,7 +49,7 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 			before.End = inside.Start
 			emit(before, l.decide(g, &m, before))
 			p := l.decide(g, &m, inside)
-			p.cause, p.detail = w.Cause, waitDetail(w.Cause, &m)
+			p.cause, p.detail = g.unnamed(w.Cause, waitDetail(w.Cause, &m))
 			emit(inside, p)
 			s.Start = inside.End
 		}
@@ -78,13 +78,21 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
 	}
 	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
-	p.cause, p.detail = c, detail
+	p.cause, p.detail = g.unnamed(c, detail)
 	if around := aroundOf(m); around.Valid() && c.Group() == finding.HostWaiting &&
 		l.meanings.Around(around.Name).Cause == c {
 		p.code = around.Name // what it waits in says more than the call in which it does
 	}
 	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
 	return p
+}
+
+// unnamed takes host time without a name back where the launch that it should lead to was not recorded, either.
+func (g *gap) unnamed(c finding.Cause, detail uint8) (finding.Cause, uint8) {
+	if detail == detailUnnamed && !g.launch.Valid() {
+		return finding.UnknownCause, detailOrphan
+	}
+	return c, detail
 }
 
 // encloses reports whether a range holds the host's work on more than one pass: it names the run rather than what the
