@@ -59,6 +59,7 @@ var codeInfos = []CodeInfo{
 	{CodeLossNotCollected, "Not collected", "The profiler states that it did not collect some activities.",
 		recordShorter},
 	{CodeLossNoDuration, "No duration", "Activities without an end were dropped.", stopFirst},
+	{CodeLossTwice, "Recorded twice", "GPU activities that the file holds twice were counted once.", recordAgain},
 	{CodeLossUnmatched, "Unmatched begin or end", "Begin or end events without their other half were dropped.",
 		stopFirst},
 	{CodeLossUnknownKind, "Unknown kind", "Rows of a kind that is not known were dropped.",

@@ -25,7 +25,9 @@ func (b *Builder) Finish(ctx context.Context) (*Trace, error) {
 	}
 	b.scrambled.Judge(ctx, &t.lanes[event.LaneGPU], len(t.queues))
 	b.noteScrambled()
-	t.finishLanes(ctx)
+	if twins := t.finishLanes(ctx); twins > 0 {
+		b.LoseDetail(event.Twice, twins, "GPU activities that are there twice, with stream, launch, start and end")
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -85,19 +87,16 @@ func (b *Builder) noteScrambled() {
 }
 
 // finishLanes makes the times of all lanes relative and sorts them, each lane
-// on a goroutine of its own: they share nothing.
-func (t *Trace) finishLanes(ctx context.Context) {
+// on a goroutine of its own: they share nothing. It returns how many GPU activities were there twice.
+func (t *Trace) finishLanes(ctx context.Context) (twins int64) {
 	var bounds [laneCount]struct{ first, last int64 }
 	ordered := make([]bool, len(t.queues)) // is a stream
 	for i, q := range t.queues {
 		ordered[i] = q.stream != None
 	}
 	var lanes sync.WaitGroup
-	var id EventID
 	for i := range t.lanes {
 		l, c := event.Lane(i), &t.lanes[i]
-		t.base[l] = id
-		id += EventID(c.Len())
 		lanes.Go(func() {
 			c.Rebase(t.origin)
 			if l != event.LaneGPU {
@@ -105,13 +104,19 @@ func (t *Trace) finishLanes(ctx context.Context) {
 			}
 			c.Sort(ctx, t.threadRow[l])
 			if l == event.LaneGPU {
+				twins = c.DropTwins(ctx, ordered)
 				c.CapDurations(uint8(event.Graph), ordered)
 			}
 			bounds[l].first, bounds[l].last = c.Bounds()
 		})
 	}
-	t.base[laneCount] = id
 	lanes.Wait()
+	var id EventID
+	for l := range t.lanes {
+		t.base[l] = id
+		id += EventID(t.lanes[l].Len())
+	}
+	t.base[laneCount] = id
 	empty := true
 	for l, b := range bounds {
 		// counters are sampled before and after the work too
@@ -123,6 +128,7 @@ func (t *Trace) finishLanes(ctx context.Context) {
 		}
 		t.first, t.last = min(t.first, Time(b.first)), max(t.last, Time(b.last))
 	}
+	return twins
 }
 
 // leavesOut reports whether an event is not asked for. The end of an open one is not known.

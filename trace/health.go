@@ -69,6 +69,7 @@ const (
 	CodeLossNegativeDuration Code = "loss-negative-duration"
 	CodeLossNotCollected     Code = "loss-not-collected"
 	CodeLossNoDuration       Code = "loss-no-duration"
+	CodeLossTwice            Code = "loss-twice"
 	CodeLossUnmatched        Code = "loss-unmatched"
 	CodeLossUnknownKind      Code = "loss-unknown-kind"
 	CodeLossUnread           Code = "loss-not-read"

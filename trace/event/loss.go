@@ -12,6 +12,7 @@ const (
 	NegativeDuration Loss = "negative-duration" // dropped
 	NotCollected     Loss = "not-collected"     // a GPU activity with ts 0 and dur 0
 	NoDuration       Loss = "no-duration"       // a complete event without dur; kept with duration 0
+	Twice            Loss = "twice"             // the same GPU activity written again; dropped
 	Unmatched        Loss = "unmatched"         // a B without E or an E without B
 	UnknownKind      Loss = "unknown-kind"      // Builder.Add with an invalid Kind
 	Unread           Loss = "not-read"          // data that is there and that nothing here reads yet

@@ -82,6 +82,50 @@ func (c *Columns) overlapped(next []int32, k int32, end int64) (n int) {
 	return n
 }
 
+// fewAtOnce is how many activities of all streams that begin in one nanosecond are compared with each other.
+const fewAtOnce = 16
+
+// DropTwins leaves out the activities that are there twice, as where a profiler wrote a buffer again, and returns how
+// many: rows of one stream that share name, launch, graph node, start and end. Work on a stream is done in order, so
+// two of them do not begin and end in the same nanosecond. Whole microseconds may be rounded times of two short kernels,
+// which are left. Rows are sorted by start; ordered says of each queue whether it is a stream.
+func (c *Columns) DropTwins(ctx context.Context, ordered []bool) (dropped int64) {
+	var rows []int32 // that stay, from the first twin on
+	for i := range c.Start {
+		if !c.isTwin(i, ordered) {
+			if rows != nil {
+				rows = append(rows, int32(i))
+			}
+			continue
+		}
+		if dropped++; rows == nil {
+			rows = make([]int32, i, c.Len())
+			for k := range rows {
+				rows[k] = int32(k)
+			}
+		}
+	}
+	if dropped > 0 {
+		c.Take(ctx, rows)
+		c.Cut(len(rows))
+	}
+	return dropped
+}
+
+// isTwin reports whether a row is the same as one before it.
+func (c *Columns) isTwin(i int, ordered []bool) bool {
+	if c.Dur[i]%int64(time.Microsecond) == 0 || !ordered[c.Queue[i]] {
+		return false
+	}
+	for k := i - 1; k >= max(0, i-fewAtOnce) && c.Start[k] == c.Start[i]; k-- {
+		if c.Dur[k] == c.Dur[i] && c.Name[k] == c.Name[i] && c.Kind[k] == c.Kind[i] && c.Queue[k] == c.Queue[i] &&
+			c.Scope.At(k) == c.Scope.At(i) && c.Corr.At(k) == c.Corr.At(i) && c.Node.At(k) == c.Node.At(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // What makes an event one that is far from all others: it is FarAway from them,
 // and FarSpans times as far as they are from each other, and no more than one in
 // farShare events (or a single one) are. Clocks that were never read give 0,
