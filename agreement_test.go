@@ -194,10 +194,10 @@ func sameGPUs(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d 
 		t.Errorf("%s: the host says %q, the report %q", name, h.Summary, r.HostText)
 	}
 	for _, doubt := range h.Doubts { // those of the recording are findings of the recording
-		if doubt.Code != hostoverhead.DoubtTraceIncomplete && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
-			return f.Kind == finding.Doubt && f.Evidence == doubt.Message && f.Confidence == doubt.Weight
+		if doubt.Code != hostoverhead.DoubtTraceIncomplete.String() && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+			return f.Kind == finding.Doubt && f.Evidence == doubt.Evidence && f.Confidence == doubt.Confidence
 		}) {
-			t.Errorf("%s: the report does not doubt that %s", name, doubt.Message)
+			t.Errorf("%s: the report does not doubt that %s", name, doubt.Evidence)
 		}
 	}
 	for _, f := range r.Fusions {

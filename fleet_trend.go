@@ -73,7 +73,7 @@ const (
 // runOfDigest is a rank as a comparison takes it: its operators, what it exchanges, and idle time.
 func runOfDigest(r *fleet.Rank) compare.Run {
 	run := compare.Run{Trace: r.File, Rank: max(r.Rank, r.NameRank, 0), Framework: r.Framework, GPU: r.GPU,
-		Health: string(r.Health), Passes: []compare.Pass{}}
+		Health: r.Health, Passes: []compare.Pass{}}
 	at := map[string]int{}
 	for i := range r.Steps {
 		for _, o := range r.Steps[i].Operators {

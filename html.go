@@ -32,7 +32,7 @@ func newPage(program, name string, m *reportPart) *page.Page {
 		return p
 	}
 	h := m.a.Trace().Health()
-	p.Health.Status = string(h.Status)
+	p.Health.Status = h.Status
 	addRemarks(p, h.Findings, "")
 	addColours(p, m.d)
 	p.Context = facts(m.a.Framework(), m.d.GPU)
@@ -58,7 +58,7 @@ func addColours(p *page.Page, d *layer.Device) {
 	}
 }
 
-func addRemarks(p *page.Page, list []trace.Finding, of string) {
+func addRemarks(p *page.Page, list []trace.Remark, of string) {
 	for _, f := range list {
 		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: of + f.Message})
 	}
@@ -276,7 +276,7 @@ func WriteHostHTML(w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis
 	p := newPage("host", name, m)
 	p.Verdict = fmt.Sprintf("Is the host the bottleneck? %v. %s", v.Verdict, v.Summary)
 	for _, x := range v.Doubts {
-		p.Notes = append(p.Notes, x.Message)
+		p.Notes = append(p.Notes, x.Evidence)
 	}
 	if h := &v.Headroom; h.WallNS > 0 {
 		p.Figures = []page.Figure{{Value: table.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)},
@@ -308,7 +308,7 @@ func WriteCompareHTML(ctx context.Context, w io.Writer, r *compare.Report, a, b 
 	p := &page.Page{Title: sideName(&r.A) + " and " + sideName(&r.B), Program: "compare", Verdict: r.Text,
 		Colours: map[string]string{}, Notes: append(append([]string{}, r.Notes...), r.Left...),
 		Inputs: []string{r.A.Trace, r.B.Trace}}
-	p.Health.Status = "ok"
+	p.Health.Status = trace.HealthOK
 	for _, d := range r.Doubts {
 		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: d.Code, Message: d.Sentence()})
 	}
@@ -554,7 +554,7 @@ func rankPlots(g *fleet.Group) []page.Plot {
 func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
 	p := &page.Page{Title: filepath.Base(name), Program: "fleet", Verdict: f.Verdict, Inputs: []string{name},
 		Context: []string{table.Counted(f.Ranks, "rank", "ranks"), table.Counted(len(f.Runs), "recording", "recordings")}}
-	p.Health.Status = string(f.Health)
+	p.Health.Status = f.Health
 	cards := page.Section{ID: "findings", Title: "Findings", Cards: cardsOf(f.Findings)}
 	if len(cards.Cards) == 0 {
 		cards.Text = "No rank makes the others wait for 1% of step time."
@@ -579,7 +579,7 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []c
 		}
 		addRemarks(p, n.Findings, filepath.Base(n.Trace)+": ")
 	}
-	p.Health.Status = string(worst)
+	p.Health.Status = worst
 	p.Context = facts(r.Framework, r.Model)
 	if r.TPSize > 0 {
 		p.Context = append(p.Context, "TP "+strconv.Itoa(r.TPSize))

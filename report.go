@@ -255,7 +255,9 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 	if err := r.addLight(ctx, o); err != nil {
 		return nil, err
 	}
-	r.addOperators()
+	if err := r.addOperators(); err != nil {
+		return nil, err
+	}
 	r.crossCheck()
 	if err := r.addHost(ctx); err != nil {
 		return nil, err

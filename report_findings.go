@@ -73,8 +73,8 @@ func (r *Report) addHost(ctx context.Context) error {
 		r.HostText, r.HostGPU = where+" is affected most: "+v.Summary, finding.At(int(d.Device))
 	}
 	for _, d := range v.Doubts { // the gravest first
-		if d.Weight == finding.Low || d.Weight == finding.Medium {
-			r.HostText += fmt.Sprintf(" (%s confidence: %s)", d.Weight, d.Message)
+		if d.Confidence == finding.Low || d.Confidence == finding.Medium {
+			r.HostText += fmt.Sprintf(" (%s confidence: %s)", d.Confidence, d.Evidence)
 			break
 		}
 	}

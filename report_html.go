@@ -54,7 +54,7 @@ func (r *Report) WriteDetails(w io.Writer, from, to time.Duration) error {
 func (r *Report) writePage(w io.Writer, served bool) error {
 	p := &page.Page{Served: served, Title: filepath.Base(r.Name), Program: "report", Verdict: r.Verdict, Notes: r.Notes,
 		Colours: map[string]string{}, Inputs: r.inputs}
-	p.Health.Status = string(r.Health)
+	p.Health.Status = r.Health
 	for _, t := range r.HealthNotes {
 		addRemarks(p, t.Findings, "")
 	}

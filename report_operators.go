@@ -45,16 +45,25 @@ func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
 	if light.GPU != nil && r.GPU == "" {
 		r.GPU = light.GPU.ID
 	}
-	for i := range r.Passes {
-		at := &r.Passes[i]
-		for k := range light.Passes {
-			if at.Trace == r.index(p) && light.Passes[k].Index == at.Index {
-				at.Floor = light.Passes[k].Floor
-			}
-		}
+	if err := r.addFloors(p, light.Passes); err != nil {
+		return err
 	}
 	r.light = light
 	r.take(p, light.Findings...)
+	return nil
+}
+
+// addFloors takes over what the passes of a part have to take.
+func (r *Report) addFloors(p *reportPart, floors []roofline.Pass) error {
+	for k := range floors {
+		at := slices.IndexFunc(r.Passes, func(x ReportPass) bool {
+			return x.Trace == r.index(p) && x.Index == floors[k].Index
+		})
+		if at < 0 {
+			return fmt.Errorf("strata: %s: floor of pass %d, which the report lacks", p.name, floors[k].Index)
+		}
+		r.Passes[at].Floor = floors[k].Floor
+	}
 	return nil
 }
 
@@ -91,7 +100,7 @@ type operatorSum struct {
 }
 
 // addOperators lists the operators of the chosen passes.
-func (r *Report) addOperators() {
+func (r *Report) addOperators() error {
 	for i, p := range r.parts {
 		for _, pass := range p.chosen {
 			if l := r.light; l != nil && l.Model == "" && p == r.main() && pass == l.Steady {
@@ -104,12 +113,15 @@ func (r *Report) addOperators() {
 				row.Share = ratio(row.Time, p.wall[pass])
 				row.Category = p.d.CategoryLabel(largest(s.category))
 				if r.light != nil && p == r.main() && pass == r.light.Steady {
-					r.addFloor(&row)
+					if err := r.addFloor(&row); err != nil {
+						return err
+					}
 				}
 				r.Operators = append(r.Operators, row)
 			}
 		}
 	}
+	return nil
 }
 
 // addCounted lists the operators of a pass of a model that is not known as the floors have them: ops with their
@@ -130,13 +142,14 @@ func (r *Report) addCounted(i, pass int, p *reportPart) {
 }
 
 // addFloor takes over what the operator has to take.
-func (r *Report) addFloor(row *ReportOperator) {
+func (r *Report) addFloor(row *ReportOperator) error {
 	for _, l := range r.light.Operators {
 		if l.LayerType == row.LayerType && l.Operator == row.Operator {
 			row.Floor, row.Bound, row.PeakShare = l.Floor, l.Bound, l.PeakShare
-			return
+			return nil
 		}
 	}
+	return fmt.Errorf("strata: %s of %s in pass %d has no row of floors", row.Operator, row.LayerType, row.Pass)
 }
 
 // operators sums the kernels of a pass by layer type and operator, in order of

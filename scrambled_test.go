@@ -19,7 +19,7 @@ func TestOnlyTheScrambledTraceIs(t *testing.T) {
 		t.Skip("no reference traces")
 	}
 	has := func(tr *trace.Trace, code trace.Code) bool {
-		return slices.ContainsFunc(tr.Health().Findings, func(f trace.Finding) bool { return f.Code == code })
+		return slices.ContainsFunc(tr.Health().Findings, func(f trace.Remark) bool { return f.Code == code })
 	}
 	least := 25
 	if !testdata.Long() {

@@ -265,7 +265,7 @@ func (s *stageRun) con() *Contract {
 
 // newStage lays out one try at a stage.
 func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
-	s := &stageRun{run: r, span: span{Dir: ".", From: ".", ID: windowID(time.Now())}}
+	s := &stageRun{run: r, span: span{Dir: here, From: here, ID: windowID(time.Now())}}
 	s.ByStage = r.o.ProfileByStage && st == StageLegacy
 	for _, t := range r.d.targets {
 		if t.role.runs(st) {
@@ -299,6 +299,9 @@ func (s *stageRun) say(phase string, since time.Time, msg string) {
 
 func (s *stageRun) warn(msg string) { s.out.Warnings = append(s.out.Warnings, msg) }
 
+// here is the folder of the output itself.
+const here = "."
+
 // leastFree is the room below which no profiler is armed: what a window of
 // five passes of one rank of a large model takes, and some.
 const leastFree = 256 << 20
@@ -306,7 +309,7 @@ const leastFree = 256 << 20
 // capture runs the stage. Steps, in order: folder, warm-up, the present files,
 // start, delay, requests, stop, traces, move, server args, inspect.
 func (s *stageRun) capture(ctx context.Context) (err error) {
-	if s.Dir != "." {
+	if s.Dir != here {
 		if err := s.f.mkdir(s.Dir); err != nil {
 			return err
 		}

@@ -18,4 +18,4 @@ func Substring(key, label string, fold bool, patterns ...string) Rule {
 }
 
 // DType is the narrowest operand type that the name shows.
-func (n *Name) DType() string { return n.dType() }
+func (n *Name) DType() string { return string(n.dType()) }

@@ -48,7 +48,7 @@ type Facts struct {
 	// Library is the generator or library the kernel comes from, see [Name].
 	Library string
 	// DType is the narrowest operand type the name shows, "" when it shows none.
-	DType string
+	DType DType
 	// Operand is the type of the first operand of a product whose name has the types of both, as in "bf16xmxfp4";
 	// "" where it does not.
 	Operand string
@@ -112,9 +112,9 @@ func (s *Ruleset) Facts(raw string) Facts {
 
 // collectiveOf says which exchange a subcategory of communication is.
 var collectiveOf = map[string]Collective{
-	"all_reduce": AllReduce, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "all_to_all": AllToAll,
+	subcategoryAllReduce: AllReduce, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "all_to_all": AllToAll,
 	"dispatch": AllToAll, "combine": AllToAll, "layout": AllToAll, "broadcast": Broadcast, "send_recv": SendRecv,
-	"reduce": OtherCollective, "barrier": OtherCollective, "gemm_collective": OtherCollective, "": OtherCollective,
+	"reduce": OtherCollective, "barrier": OtherCollective, subcategoryGEMMCollective: OtherCollective, "": OtherCollective,
 }
 
 // collective reads the kind of exchange. A kernel that only takes the result of
@@ -128,9 +128,9 @@ func collective(n *Name, r verdict) Collective {
 		if n.Family == familyDeepEP || expertScopes.In(n.scope) {
 			return AllToAll
 		}
-	case "gemm_collective":
+	case subcategoryGEMMCollective:
 		return collectiveOf[collectiveKind(n)]
-	case "all_reduce":
+	case subcategoryAllReduce:
 		if !allReduceWords.In(n.fn) && normWords.In(n.fn) {
 			return OtherCollective
 		}
@@ -233,7 +233,7 @@ func grouped(n *Name, r verdict) bool {
 	case CategoryMoE:
 		return ruleRoles[r.rule] == RoleExperts
 	case CategoryGEMM:
-		return r.subcategory == "grouped" || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
+		return r.subcategory == subcategoryGrouped || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
 	}
 	return false
 }

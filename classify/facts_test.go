@@ -83,7 +83,7 @@ func TestFacts(t *testing.T) {
 func TestFactsOfSizes(t *testing.T) {
 	a := classify.Default().Facts("nvjet_tst_128x64_64x6_2x1_v_bz_TNT")
 	b := classify.Default().Facts("nvjet_tst_64x8_64x16_4x1_v_bz_TNT")
-	if a.Base != b.Base || a.Tile != "128x64" || b.Tile != "64x8" || a.DType != "bf16" {
+	if a.Base != b.Base || a.Tile != "128x64" || b.Tile != "64x8" || a.DType != classify.DTypeBF16 {
 		t.Errorf("got %+v and %+v, want one base, tiles 128x64 and 64x8, bf16", a, b)
 	}
 	for name, want := range map[string]bool{

@@ -12,6 +12,9 @@ import (
 // data between GPUs and does nothing else.
 const LibraryNCCL = "nccl"
 
+// LibraryPyTorch is the library of PyTorch's own kernels.
+const LibraryPyTorch = "pytorch"
+
 // The families Parse recognises.
 const (
 	familyUnknown     string = ""
@@ -38,7 +41,7 @@ const (
 	familyFlashMLA    string = "flash_mla"    // flash_fwd_splitkv_mla…, smxx::…
 	familyVLLM        string = "vllm"         // vllm::…
 	familySGLang      string = "sglang"       // sgl_kernel, sgl_hip::…
-	familyPyTorch     string = "pytorch"      // at::native::…
+	familyPyTorch     string = LibraryPyTorch // at::native::…
 	familyCUB         string = "cub"          // cub::…, thrust::…, rocprim::…, hipcub::…
 	familyXFormers    string = "xformers"     // fmha_cutlassF_…, PyTorchMemEffAttention
 	familyTransformer string = "te"           // transformer_engine::…
@@ -188,31 +191,51 @@ func hasLower(s string) bool {
 	return false
 }
 
+// DType is a type of the numbers that a kernel computes with: one of the words below, or "" where none is known.
+type DType string
+
+// The data types, the narrowest first.
+const (
+	DTypeMXFP4 DType = "mxfp4"
+	DTypeNVFP4 DType = "nvfp4"
+	DTypeFP4   DType = "fp4"
+	DTypeINT4  DType = "int4"
+	DTypeFP6   DType = "fp6"
+	DTypeMXFP8 DType = "mxfp8"
+	DTypeFP8   DType = "fp8"
+	DTypeINT8  DType = "int8"
+	DTypeBF16  DType = "bf16"
+	DTypeFP16  DType = "fp16"
+	DTypeTF32  DType = "tf32"
+	DTypeFP32  DType = "fp32"
+	DTypeFP64  DType = "fp64"
+)
+
 // dtypeMarks maps letters in a name to the operand type they mean, narrowest
 // first: a product of mxfp4 weights and bf16 activations is an mxfp4 product.
 var dtypeMarks = []struct {
-	dtype string
+	dtype DType
 	marks []string
 }{
-	{"mxfp4", []string{"mxfp4", "mxe2m1"}},
-	{"nvfp4", []string{"nvfp4", "nve2m1"}},
-	{"fp4", []string{"fp4", "e2m1", "mxf4", "f4gemm", "float4_e2m1"}},
-	{"int4", []string{"int4", "4bit", "w4a16", "a16w4", "w4a8", "gptq_awq", "awq", "gptq", "wna16"}},
-	{"fp6", []string{"fp6", "e3m2", "e2m3"}},
-	{"mxfp8", []string{"mxfp8", "mxe4m3", "mxf8"}},
-	{"fp8", []string{"fp8", "e4m3", "e5m2", "float8", "float_e4m3", "fp8e4"}},
-	{"int8", []string{"int8", "i8816", "signed char", "a8w8", "w8a8"}},
-	{"bf16", []string{"bf16", "bfloat16"}},
-	{"fp16", []string{"fp16", "float16", "half", "f16", "hgemm", "h884", "h1688"}},
-	{"tf32", []string{"tf32", "s1688gemm"}},
-	{"fp32", []string{"fp32", "f32", "float", "sgemm", "scudnn"}},
-	{"fp64", []string{"fp64", "f64", "double", "dgemm"}},
+	{DTypeMXFP4, []string{"mxfp4", "mxe2m1"}},
+	{DTypeNVFP4, []string{"nvfp4", "nve2m1"}},
+	{DTypeFP4, []string{"fp4", "e2m1", "mxf4", "f4gemm", "float4_e2m1"}},
+	{DTypeINT4, []string{"int4", "4bit", "w4a16", "a16w4", "w4a8", "gptq_awq", "awq", "gptq", "wna16"}},
+	{DTypeFP6, []string{"fp6", "e3m2", "e2m3"}},
+	{DTypeMXFP8, []string{"mxfp8", "mxe4m3", "mxf8"}},
+	{DTypeFP8, []string{"fp8", "e4m3", "e5m2", "float8", "float_e4m3", "fp8e4"}},
+	{DTypeINT8, []string{"int8", "i8816", "signed char", "a8w8", "w8a8"}},
+	{DTypeBF16, []string{"bf16", "bfloat16"}},
+	{DTypeFP16, []string{"fp16", "float16", "half", "f16", "hgemm", "h884", "h1688"}},
+	{DTypeTF32, []string{"tf32", "s1688gemm"}},
+	{DTypeFP32, []string{"fp32", "f32", "float", "sgemm", "scudnn"}},
+	{DTypeFP64, []string{"fp64", "f64", "double", "dgemm"}},
 }
 
 // dType returns the narrowest operand type the name shows, such as "bf16",
 // "fp8" or "mxfp4", or "" when it shows none. The function's own name is asked
 // first, then its template arguments; parameter types never.
-func (n *Name) dType() string {
+func (n *Name) dType() DType {
 	switch n.Family {
 	case familyTensile:
 		return tensileDType(n.Function)
@@ -224,7 +247,7 @@ func (n *Name) dType() string {
 	}
 	for _, s := range n.Namespaces {
 		if s == "gptq" || s == "awq" || strings.Contains(s, "wna16") {
-			return "int4"
+			return DTypeINT4
 		}
 	}
 	best := len(dtypeMarks)
@@ -275,15 +298,18 @@ func dtypeMark(s string) int {
 
 // tensileDType reads the data type letters of Cijk_Alik_Bljk_<types>_…: the
 // operand comes first (B bf16, H fp16, S fp32, D fp64, F8 and B8 fp8, I8).
-func tensileDType(f string) string {
+func tensileDType(f string) DType {
 	_, rest, ok := strings.Cut(f, "_B") // the name of operand B, as in Bljk
 	if !ok {
 		return ""
 	}
 	_, rest, _ = strings.Cut(rest, "_")
-	for _, t := range []struct{ prefix, dtype string }{
-		{"F8", "fp8"}, {"B8", "fp8"}, {"I8", "int8"}, {"F4", "fp4"}, {"F6", "fp6"},
-		{"B", "bf16"}, {"H", "fp16"}, {"X", "tf32"}, {"S", "fp32"}, {"D", "fp64"},
+	for _, t := range []struct {
+		prefix string
+		dtype  DType
+	}{
+		{"F8", DTypeFP8}, {"B8", DTypeFP8}, {"I8", DTypeINT8}, {"F4", DTypeFP4}, {"F6", DTypeFP6},
+		{"B", DTypeBF16}, {"H", DTypeFP16}, {"X", DTypeTF32}, {"S", DTypeFP32}, {"D", DTypeFP64},
 	} {
 		if strings.HasPrefix(rest, t.prefix) {
 			return t.dtype
@@ -295,7 +321,7 @@ func tensileDType(f string) string {
 // nvjetDType reads the letters of nvjet_[sm103_]<types>_…: t is bf16, h fp16,
 // q fp8, s fp32 computed as tf32 or fp32. Seen: tst on bf16 models, hsh on
 // fp16, qqtst on fp8.
-func nvjetDType(f string) string {
+func nvjetDType(f string) DType {
 	rest := strings.TrimPrefix(f, "nvjet_")
 	if strings.HasPrefix(rest, "sm") {
 		_, rest, _ = strings.Cut(rest, "_")
@@ -305,15 +331,15 @@ func nvjetDType(f string) string {
 	}
 	switch rest[0] {
 	case 't':
-		return "bf16"
+		return DTypeBF16
 	case 'h':
-		return "fp16"
+		return DTypeFP16
 	case 'q':
-		return "fp8"
+		return DTypeFP8
 	case 's':
-		return "fp32"
+		return DTypeFP32
 	case 'd':
-		return "fp64"
+		return DTypeFP64
 	}
 	return ""
 }

@@ -175,7 +175,7 @@ func plainRole(n *Name, r verdict) Role {
 		if p := primitive(n); p != RoleOther {
 			return p
 		}
-	case x == RoleProduct && grouped(n, r) && r.subcategory != "conv":
+	case x == RoleProduct && grouped(n, r) && r.subcategory != subcategoryConvolution:
 		return RoleExperts
 	}
 	if x == RoleOther || x == RoleElementwise && r.category == CategoryMemory {
@@ -282,7 +282,7 @@ func inductorOps(n *Name, r verdict) []Role {
 			list = append(list, RoleEmbed)
 		case rotates:
 			return ops(RoleHeadNorm, RoleRope)
-		case text.has(inductorProduct) && (r.rule == "inductor.norm_stats" || text.has(inductorJoins)) &&
+		case text.has(inductorProduct) && (r.rule == ruleNormStats || text.has(inductorJoins)) &&
 			!text.has(inductorWhole):
 			return ops(RoleHeadNorm) // of what a product just made, as queries and keys are
 		case adds:
@@ -313,11 +313,11 @@ func inductorOps(n *Name, r verdict) []Role {
 		return ops(RoleMoE)
 	case CategoryElementwise, CategoryReduceTopK, CategoryMemory:
 		switch {
-		case r.rule == "inductor.argmax":
+		case r.rule == ruleArgMax:
 			return ops(RoleSample)
-		case r.rule == "inductor.topk":
+		case r.rule == ruleTopK:
 			return ops(RoleTopK)
-		case r.rule == "inductor.embedding" && text.has(inductorEmbedding):
+		case r.rule == ruleEmbedding && text.has(inductorEmbedding):
 			return ops(RoleEmbed)
 		case rotates, text.has(inductorCat) && !text.has(inductorMoves):
 			return ops(RoleRope) // the products that a rotation joins are inside its concatenation
@@ -368,12 +368,20 @@ var inductorMultiplies = match("mul")
 // its keys and values in every model that has one.
 var latentWords = match("*mla*", "*qk576*", "*d576*")
 
+// Rules of compiled kernels whose category alone does not say what they do.
+const (
+	ruleNormStats = "inductor.norm_stats"
+	ruleArgMax    = "inductor.argmax"
+	ruleTopK      = "inductor.topk"
+	ruleEmbedding = "inductor.embedding"
+)
+
 // isLatent reports attention on a compressed cache, and writes to one.
 func isLatent(n *Name, r verdict) bool {
 	if r.category != CategoryAttention && r.category != CategoryKVCache {
 		return false
 	}
-	return r.subcategory == "mla" || n.Family == familyFlashMLA || latentWords.In(n.fn) || latentWords.In(n.op) ||
+	return r.subcategory == subcategoryLatent || n.Family == familyFlashMLA || latentWords.In(n.fn) || latentWords.In(n.op) ||
 		latentWords.In(n.scope) ||
 		strings.Contains(n.Function, "d576")
 }

@@ -161,7 +161,7 @@ func TestTilesOfNames(t *testing.T) {
 		{"publish_all_gather", "", "publish_all_gather", ""},
 	} {
 		f := rules.Facts(tc.name)
-		if got := [3]string{f.Tile, f.Base, f.DType}; got != [3]string{tc.tile, tc.base, tc.dtype} {
+		if got := [3]string{f.Tile, f.Base, string(f.DType)}; got != [3]string{tc.tile, tc.base, tc.dtype} {
 			t.Errorf("%s: tile, base and type %q, want %q", tc.name, got, [3]string{tc.tile, tc.base, tc.dtype})
 		}
 	}

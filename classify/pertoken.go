@@ -52,9 +52,12 @@ var tokenFamilies = []tokenFamily{
 // nearly so.
 const minHidden = 1024
 
+// quantisedNorm is a kernel of AITER with one block a token for wide rows only.
+const quantisedNorm = "add_rmsnorm_quant_kernel"
+
 // tokenGrid looks the kernel up in the table.
 func tokenGrid(n *Name) TokenGrid {
-	if n.Family == familyAITER && n.Function == "add_rmsnorm_quant_kernel" && aiterRow(n) >= minHidden {
+	if n.Family == familyAITER && n.Function == quantisedNorm && aiterRow(n) >= minHidden {
 		return TokenGrid{Family: "norm"}
 	}
 	for _, f := range tokenFamilies {

@@ -355,7 +355,7 @@ func (s *Ruleset) verdict(i int, sub *subject) verdict {
 		v.subcategory = r.Refine(sub.Name)
 	}
 	if v.subcategory == "" && r.Category == CategoryGEMM {
-		v.subcategory = sub.dType()
+		v.subcategory = string(sub.dType())
 	}
 	return v
 }

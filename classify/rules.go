@@ -115,7 +115,7 @@ var collectiveKinds = []kindRow{
 	// phase they serve.
 	kindOf("barrier", "*barrier*", "*notify*", "clean_low_latency*", "*enforce_consistency*", "*quiet*"),
 	kindOf("layout", "*layout*"),
-	kindOf("all_reduce", "*allreduce*", "*lamport*"),
+	kindOf(subcategoryAllReduce, "*allreduce*", "*lamport*"),
 	kindOf("reduce_scatter", "*reducescatter*"),
 	kindOf("all_gather", "*allgather*"),
 	kindOf("all_to_all", "*alltoall*", "*all2all*"),
@@ -138,7 +138,7 @@ func collectiveKind(n *Name) string {
 
 var attentionKinds = []kindRow{
 	kindOf("backward", "*bwd*", "*backward*", "fmha_cutlassB*", "*dot_do_o*", "*do_o_dot*"),
-	kindOf("mla", "*mla*"),
+	kindOf(subcategoryLatent, "*mla*"),
 	kindOf("decode", "*decode*", "*decoding*", "*splitkv*", "*ForGen*", "paged_attention*", "*mmha*", "*xqa*",
 		"*masked_multihead*", "*stage1*"),
 	kindOf("prefill", "*prefill*", "*context*", "*ForCtx*", "*varlen*", "*extend*", "flash_fwd_kernel", "*ragged*"),
@@ -150,17 +150,23 @@ func attentionKind(n *Name) string {
 	if k := kindAmong(attentionKinds, n); k != "" || n.Family != familyFlashMLA {
 		return k
 	}
-	return "mla"
+	return subcategoryLatent
 }
 
-// subcategoryConvolution is what convolutions are among the products.
-const subcategoryConvolution = "conv"
+// Subcategories that facts are read from. The set is open: rules name their own.
+const (
+	subcategoryAllReduce      = "all_reduce"
+	subcategoryGEMMCollective = "gemm_collective" // a product that exchanges its result, too
+	subcategoryLatent         = "mla"             // attention with a latent cache
+	subcategoryGrouped        = "grouped"         // products of experts
+	subcategoryConvolution    = "conv"            // among the products
+)
 
 var gemmKinds = []kindRow{
-	kindOf("grouped", "*grouped*", "*matmul_ogs*", "group_gemm*"),
+	kindOf(subcategoryGrouped, "*grouped*", "*matmul_ogs*", "group_gemm*"),
 	kindOf("gemv", "*gemv*", "dot_kernel", "*wvsplitk*", "*LLMM1*"),
 	kindOf("lora", "*lora*", "*sgmv*", "*bgmv*"),
-	kindOf("conv", "fprop", "dgrad", "wgrad"),
+	kindOf(subcategoryConvolution, "fprop", "dgrad", "wgrad"),
 }
 
 var groupedArgs = wordmatch.CompileAll(words("*GroupProblemShape*", "*GroupedGemm*", "*MoeFCGemm*"))
@@ -175,11 +181,11 @@ func gemmKind(n *Name) string {
 	case familyDeepGEMM:
 		// enum GemmType: 0 is a plain product, 1 and above are grouped.
 		if _, value, _ := strings.Cut(n.Demangled, "GemmType)"); value != "" && !strings.HasPrefix(value, "0") {
-			return "grouped"
+			return subcategoryGrouped
 		}
 	case familyCUTLASS:
 		if groupedArgs.In(n.argWords()) {
-			return "grouped"
+			return subcategoryGrouped
 		}
 	}
 	return ""

@@ -452,19 +452,19 @@ func TestLabelsOfLongNames(t *testing.T) {
 }
 
 func TestTypesOfGeneratedNames(t *testing.T) {
-	for fn, want := range map[string]string{"Cijk_Alik_Bljk_BBS_BH": "bf16", "Cijk_Alik_Bljk_F8BS": "fp8",
+	for fn, want := range map[string]DType{"Cijk_Alik_Bljk_BBS_BH": "bf16", "Cijk_Alik_Bljk_F8BS": "fp8",
 		"Cijk_Alik_Bljk_HHS": "fp16", "Cijk_Alik": "", "Cijk_Alik_Bljk_Q": "", "Cijk_Alik_Bljk_DB": "fp64"} {
 		if got := tensileDType(fn); got != want {
 			t.Errorf("%s: %q, want %q", fn, got, want)
 		}
 	}
-	for fn, want := range map[string]string{"nvjet_tst_128": "bf16", "nvjet_sm103_hsh": "fp16", "nvjet_qqtst": "fp8",
+	for fn, want := range map[string]DType{"nvjet_tst_128": "bf16", "nvjet_sm103_hsh": "fp16", "nvjet_qqtst": "fp8",
 		"nvjet_sss": "fp32", "nvjet_ddd": "fp64", "nvjet_": "", "nvjet_x": "", "nvjet_sm90": ""} {
 		if got := nvjetDType(fn); got != want {
 			t.Errorf("%s: %q, want %q", fn, got, want)
 		}
 	}
-	for args, want := range map[string]string{"__nv_bfloat16;signed char": "int8", "float": "fp32",
+	for args, want := range map[string]DType{"__nv_bfloat16;signed char": "int8", "float": "fp32",
 		"(vllm::Fp8KVCacheDataType)0;float": "fp32", "": "", strings.Repeat("a", 253) + "fp8": "fp8",
 		strings.Repeat("a", 254) + "fp8": ""} {
 		n := Name{Function: "k", TemplateArgs: strings.Split(args, ";")}

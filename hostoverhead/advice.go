@@ -14,8 +14,8 @@ import (
 )
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.
-func (a *account) advice(v *Verdict, p *params) []Advice {
-	out, server, r := []Advice{}, a.l.w.server(), &v.Ranks[v.Deciding]
+func (a *account) advice(v *Verdict, p *params) []Action {
+	out, server, r := []Action{}, a.l.w.server(), &v.Ranks[v.Deciding]
 	dialect := server.Key()
 	if r.loads() {
 		dialect = "" // a loader is no server's
@@ -26,7 +26,7 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 	least := max(1, int64(p.AdviceShare*float64(v.Headroom.WallNS)))
 	add := func(ns int64, s finding.Advice, why string) {
 		if ns >= least {
-			out = append(out, Advice{Do: s.Do, Why: why, Source: s.Source, NS: ns})
+			out = append(out, Action{Advice: s, Why: why, NS: ns})
 		}
 	}
 	for i := range r.Findings {
@@ -47,7 +47,7 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 			fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", nanos(d.StepsNS),
 				d.Name))
 	}
-	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
+	slices.SortStableFunc(out, func(x, y Action) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)
 }
 
@@ -160,24 +160,24 @@ func (a *account) recordLaunches() string {
 }
 
 // recordAdvice says what to record to be surer.
-func (a *account) recordAdvice(v *Verdict) []Advice {
-	var out []Advice
+func (a *account) recordAdvice(v *Verdict) []Action {
+	var out []Action
 	add := func(do, why string) {
-		if !slices.ContainsFunc(out, func(x Advice) bool { return x.Do == do }) {
-			out = append(out, Advice{Do: do, Why: why})
+		if !slices.ContainsFunc(out, func(x Action) bool { return x.Do == do }) {
+			out = append(out, Action{Advice: finding.Advice{Do: do}, Why: why})
 		}
 	}
 	launches := a.recordLaunches()
 	unnamed := false
 	for _, d := range v.Doubts {
-		switch {
-		case d.Code == DoubtHostWorkUnnamed:
+		switch code := DoubtCode(d.Code); {
+		case code == DoubtHostWorkUnnamed:
 			unnamed = true
-			add("Record again to name the host code: "+a.source().Record(trace.WantNames), d.Message)
-		case d.Code == DoubtNoLaunchCalls:
-			add(launches, d.Message)
-		case d.Code != DoubtBusyWithCommunication || len(v.Ranks) == 1:
-			add(d.Code.topic().do, d.Message)
+			add("Record again to name the host code: "+a.source().Record(trace.WantNames), d.Evidence)
+		case code == DoubtNoLaunchCalls:
+			add(launches, d.Evidence)
+		case code != DoubtBusyWithCommunication || len(v.Ranks) == 1:
+			add(d.Do, d.Evidence)
 		}
 	}
 	switch {

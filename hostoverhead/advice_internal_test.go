@@ -166,7 +166,7 @@ func TestLongestGaps(t *testing.T) {
 // TestDoubtsAreWritten: from the first on.
 func TestDoubtsAreWritten(t *testing.T) {
 	for n, want := range map[int]bool{0: false, 1: true, 2: true} {
-		v := Verdict{Ranks: make([]RankVerdict, 1), Doubts: make([]Doubt, n)}
+		v := Verdict{Ranks: make([]RankVerdict, 1), Doubts: make(Doubts, n)}
 		var b strings.Builder
 		if err := v.WriteText(&b); err != nil {
 			t.Fatal(err)

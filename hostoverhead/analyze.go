@@ -34,8 +34,8 @@ const worstPasses = 5
 // trace has kernels, beside a Verdict that has its schema alone, and ctx's error when cancelled.
 func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
 	p := o.params()
-	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{},
-		Serving: []Doubt{}, Ranks: []RankVerdict{}}
+	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: Doubts{}, Next: []Action{},
+		Serving: Doubts{}, Ranks: []RankVerdict{}}
 	var accounts []*account
 	for i, a := range ranks {
 		w, list, err := accountsOf(ctx, a, &o, len(ranks) == 1)
@@ -147,7 +147,7 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 	v.Doubts = acc.doubts(v, p)
 	v.Confidence = finding.High
 	if len(v.Doubts) > 0 { // the worst is first
-		v.Confidence = v.Doubts[0].Weight
+		v.Confidence = v.Doubts[0].Confidence
 	}
 	if v.Verdict == Inconclusive {
 		v.Confidence = finding.BandUnknown // of no answer

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -17,7 +18,7 @@ import (
 // Coverage says what runs outside of CUDA graphs in a run that uses them, with hints about these and about waits.
 type Coverage struct {
 	EagerKernels []EagerKernel `json:"eager_kernels"` // by time
-	Hints        []Advice      `json:"hints"`         // with a code, each
+	Hints        []Action      `json:"hints"`         // with a code, each
 }
 
 // EagerKernel is a kernel that runs outside graphs in a run that uses them.
@@ -44,7 +45,7 @@ type stageKernel struct {
 
 // coverage measures one device.
 func (w *workload) coverage(d *deviceWork, p *params) Coverage {
-	c := Coverage{EagerKernels: []EagerKernel{}, Hints: []Advice{}}
+	c := Coverage{EagerKernels: []EagerKernel{}, Hints: []Action{}}
 	if !slices.Contains(d.path, pathGraph) {
 		return c
 	}
@@ -126,11 +127,11 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 
 // graphHints looks at what the host launches one by one around its graph launches. In GPU order it would be misled by
 // kernels of other streams that run beside a replay.
-func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
-	hints := map[eagerRun]*Advice{
-		runSplits: {Code: "GRAPH_SPLIT", Do: "make the operation that splits the graph capturable"},
-		runBeside: {Code: "GRAPH_EXPAND", Do: "widen the capture over them"},
-		runCustom: {Code: "CUSTOM_OP", Do: "register them as capturable custom ops"},
+func (w *workload) graphHints(d *deviceWork, p *params) []Action {
+	hints := map[eagerRun]*Action{
+		runSplits: {Code: "GRAPH_SPLIT", Advice: finding.Advice{Do: "make the operation that splits the graph capturable"}},
+		runBeside: {Code: "GRAPH_EXPAND", Advice: finding.Advice{Do: "widen the capture over them"}},
+		runCustom: {Code: "CUSTOM_OP", Advice: finding.Advice{Do: "register them as capturable custom ops"}},
 	}
 	attention, before := 0, launchPlace{thread: trace.None, kernel: none} // the graph launch before
 	attends := func(l launchPlace) bool {
@@ -186,7 +187,7 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 	}
 	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", table.Counted(expand.Count, "eager kernel", "eager kernels"))
 	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays", table.Counted(custom.Count, "eager kernel", "eager kernels"))
-	return slices.DeleteFunc([]Advice{*split, *expand, *custom}, func(h Advice) bool { return h.Count == 0 })
+	return slices.DeleteFunc([]Action{*split, *expand, *custom}, func(h Action) bool { return h.Count == 0 })
 }
 
 // customOp reports whether an operator is neither torch's own nor none.
@@ -250,17 +251,17 @@ func mostFrequent(m map[string]int) string {
 }
 
 // hints are those on graphs, where the steps have idle time that they could fill, and on waits.
-func (r *RankVerdict) hints(p *params) []Advice {
+func (r *RankVerdict) hints(p *params) []Action {
 	out := r.Coverage.Hints
 	if float64(r.Headroom.IdleNS) < p.AdviceShare*float64(r.Headroom.WallNS) {
-		out = []Advice{}
+		out = []Action{}
 	}
 	for _, c := range r.Idle {
 		info := c.Cause.Info()
 		if info.Hint == "" {
 			continue
 		}
-		h := Advice{Code: info.Hint, Do: info.Advice.Do, Source: info.Advice.Source,
+		h := Action{Code: info.Hint, Advice: info.Advice,
 			Why: fmt.Sprintf("for %s %s", nanos(c.NS), info.Why), NS: c.NS}
 		for _, n := range c.Names {
 			h.Count += n.Count

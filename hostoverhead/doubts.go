@@ -18,24 +18,30 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// doubtIf is a doubt where something holds, none elsewhere.
-func doubtIf(holds bool, code DoubtCode, weight finding.Band, format string, args ...any) Doubt {
+// doubtIf is a doubt where something holds, none elsewhere. One without a weight speaks of the server.
+func doubtIf(holds bool, code DoubtCode, weight finding.Band, format string, args ...any) finding.Finding {
 	if !holds {
-		return Doubt{}
+		return finding.Finding{}
 	}
-	return Doubt{code, weight, fmt.Sprintf(format, args...)}
+	kind := finding.Doubt
+	if weight == finding.BandUnknown {
+		kind = finding.ServingPath
+	}
+	t := code.topic()
+	return finding.Finding{Kind: kind, Code: code.String(), Text: t.title, Evidence: fmt.Sprintf(format, args...),
+		Confidence: weight, Advice: finding.Advice{Do: t.do}}
 }
 
 // certain leaves out the doubts that do not hold.
-func certain(list []Doubt) []Doubt {
-	return slices.DeleteFunc(list, func(d Doubt) bool { return d.Code == "" })
+func certain(list Doubts) Doubts {
+	return slices.DeleteFunc(list, func(d finding.Finding) bool { return d.Kind == finding.NoKind })
 }
 
 // doubts lists what speaks against the verdict.
-func (a *account) doubts(v *Verdict, p *params) []Doubt {
+func (a *account) doubts(v *Verdict, p *params) Doubts {
 	w, r, h := a.l.w, &v.Ranks[v.Deciding], a.l.w.t.Health()
 	calls := w.t.Len(event.LaneLaunch) > 0
-	list := certain([]Doubt{
+	list := certain(Doubts{
 		// Recordings of little work. Whole graph replays are many kernels each.
 		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, DoubtFewKernels, finding.Low,
 			"the window has only %s; a running server has more", table.Counted(r.Kernels, "kernel", "kernels")),
@@ -69,18 +75,18 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	})
 	for _, f := range w.layers.Health.Findings {
 		if f.Severity != trace.HealthOK && incomplete(f) {
-			list = append(list, Doubt{DoubtTraceIncomplete, finding.Medium, f.Message})
+			list = append(list, doubtIf(true, DoubtTraceIncomplete, finding.Medium, "%s", f.Message))
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Doubt) int {
-		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Code, b.Code))
+	slices.SortStableFunc(list, func(a, b finding.Finding) int {
+		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence), cmp.Compare(a.Code, b.Code))
 	})
 	return list
 }
 
 // incomplete reports whether a finding says that events for idle time are missing or wrong. What graph
 // replays hide has doubts of its own, and tables missing from an export are named by their content.
-func incomplete(f trace.Finding) bool {
+func incomplete(f trace.Remark) bool {
 	switch f.Code {
 	case trace.CodeEmptyGraphs, trace.CodeGraphRows, trace.CodeLossMissingTable:
 		return false
@@ -91,7 +97,7 @@ func incomplete(f trace.Finding) bool {
 }
 
 // unnamed doubts host time that nothing names.
-func (a *account) unnamed(v *Verdict, p *params) Doubt {
+func (a *account) unnamed(v *Verdict, p *params) finding.Finding {
 	var ns int64
 	for k, s := range a.names {
 		if k.cause == finding.HostCode && k.name == 0 {
@@ -105,7 +111,7 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 }
 
 // tracing doubts host time that recording Python frames made longer.
-func (a *account) tracing(v *Verdict, p *params) Doubt {
+func (a *account) tracing(v *Verdict, p *params) finding.Finding {
 	all, h := sumOf(a.steps), &v.Headroom
 	code := all.idle[finding.HostCode] // calls are no slower for it
 	saved := code - int64(float64(code)/p.TracingCost)
@@ -120,9 +126,9 @@ func (a *account) tracing(v *Verdict, p *params) Doubt {
 
 // pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow
 // host.
-func (a *account) pause(v *Verdict, p *params) Doubt {
+func (a *account) pause(v *Verdict, p *params) finding.Finding {
 	if len(a.top) == 0 {
-		return Doubt{}
+		return finding.Finding{}
 	}
 	g := slices.MaxFunc(a.top, func(x, y gapAccount) int {
 		inX, inY := x.inSteps(), y.inSteps()
@@ -140,7 +146,7 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 }
 
 // warmUp compares the run with its steady steps.
-func (a *account) warmUp(v *Verdict, p *params) Doubt {
+func (a *account) warmUp(v *Verdict, p *params) finding.Finding {
 	var found []steps.Step
 	var accounts, alone []stepAccount
 	for _, s := range a.steps {
@@ -160,7 +166,7 @@ func (a *account) warmUp(v *Verdict, p *params) Doubt {
 }
 
 // processes doubts a device that several processes launch on: they share it, or each has its own of that number.
-func (a *account) processes(r *RankVerdict, p *params) Doubt {
+func (a *account) processes(r *RankVerdict, p *params) finding.Finding {
 	w := a.l.w
 	threads := w.t.Threads()
 	kernels := map[int64]int{}
@@ -199,13 +205,13 @@ func position(ns int64) string { return table.Seconds(time.Duration(ns), 6) + " 
 
 // servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs,
 // DoubtUnexpectedGraphs, DoubtNoCompiledCode and DoubtUnexpectedCompiledCode.
-func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
+func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) Doubts {
 	server := a.l.w.server().Name
 	if told == nil {
 		told = defaultArgs[server]
 	}
 	if told == nil {
-		return []Doubt{}
+		return Doubts{}
 	}
 	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
 	paths, steps := sumOf(decode).paths, table.Counted(len(decode), "decode step", "decode steps")
@@ -216,7 +222,7 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	who, source := cmp.Or(server, "the server"), cmp.Or(told.Path, "as told")
 	replays, known := paths[pathGraph].kernels, a.l.w.t.Health().EmptyGraphs == 0
 	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
-	return certain([]Doubt{
+	return certain(Doubts{
 		doubtIf(known && said(told.Graphs, true) && replays == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
 			finding.BandUnknown,
 			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, source, steps),

@@ -44,8 +44,8 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		add(6, names.Generation, c.steady)
 		add(c.others, names.Context, c.warmUp)
 		d := a.warmUp(&Verdict{Verdict: Yes}, &p)
-		if got := d.Code == DoubtWindowIsNotSteady &&
-			strings.Contains(d.Message, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted ||
+		if got := d.Code == DoubtWindowIsNotSteady.String() &&
+			strings.Contains(d.Evidence, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted ||
 			d.Code != "" && !got {
 			t.Errorf("%s: %+v, doubted %v", c.what, d, c.doubted)
 		}
@@ -74,7 +74,7 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 			at += n + 10
 		}
 		d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)
-		if got := d.Code != ""; got != (c.want != "") || got && !strings.Contains(d.Message, "one gap of "+c.want) {
+		if got := d.Code != ""; got != (c.want != "") || got && !strings.Contains(d.Evidence, "one gap of "+c.want) {
 			t.Errorf("gaps of %d of %d ns: %+v, want %q", c.gaps, c.wall, d, c.want)
 		}
 	}

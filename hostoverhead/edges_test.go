@@ -91,7 +91,7 @@ func TestDoubtsFromTheFirst(t *testing.T) {
 		tl := hosttest.NewTimeline()
 		c.build(tl)
 		d := doubt(judged(t, tl.Finish()), c.code)
-		if (d != nil) != (c.want != "") || d != nil && !strings.Contains(d.Message, c.want) {
+		if (d != nil) != (c.want != "") || d != nil && !strings.Contains(d.Evidence, c.want) {
 			t.Errorf("%s: %+v, want %q", c.what, d, c.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestEmptyReplaysWeigh(t *testing.T) {
 			launched(tl, "cudaGraphLaunch", "gemm", 901, 20_010, 20_020, 20_050)
 			want = finding.Medium
 		}
-		if d := doubt(judged(t, tl.Finish()), "graph-launches-without-kernels"); d == nil || d.Weight != want {
+		if d := doubt(judged(t, tl.Finish()), "graph-launches-without-kernels"); d == nil || d.Confidence != want {
 			t.Errorf("other replays with kernels %v: %+v, want weight %s", full, d, want)
 		}
 	}
@@ -439,7 +439,7 @@ func TestServingIsCounted(t *testing.T) {
 	} {
 		issues := judged(t, c.tr, func(o *hostoverhead.Options) { o.Server = &c.told }).Serving
 		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 &&
-			!strings.Contains(issues[0].Message, c.want) {
+			!strings.Contains(issues[0].Evidence, c.want) {
 			t.Errorf("%s: %+v, want %q", c.what, issues, c.want)
 		}
 	}

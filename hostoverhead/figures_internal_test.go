@@ -278,7 +278,7 @@ func TestCoverageInWords(t *testing.T) {
 	r := RankVerdict{Coverage: Coverage{
 		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true,
 			Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}},
-		Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
+		Hints: []Action{{Code: "SYNC", Why: "w", Advice: finding.Advice{Do: "d"}}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"Kernels outside of the graphs", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {

@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -105,21 +106,7 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 	}
 }
 
-// doubtFinding is a doubt as a finding. It has no size.
-func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
-	t := d.Code.topic()
-	return finding.Finding{Kind: kind, Code: d.Code.String(), Text: t.title, Evidence: d.Message,
-		Confidence: d.Weight, Advice: finding.Advice{Do: t.do}}
-}
-
 // findings are those of the deciding device, after the doubts about them.
 func (v *Verdict) findings() []finding.Finding {
-	out := []finding.Finding{}
-	for i := range v.Serving {
-		out = append(out, doubtFinding(finding.ServingPath, &v.Serving[i]))
-	}
-	for i := range v.Doubts {
-		out = append(out, doubtFinding(finding.Doubt, &v.Doubts[i]))
-	}
-	return append(out, v.Ranks[v.Deciding].Findings...)
+	return slices.Concat(v.Serving, v.Doubts, v.Ranks[v.Deciding].Findings)
 }

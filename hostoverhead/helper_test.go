@@ -62,9 +62,9 @@ func causesOf(v *hostoverhead.Verdict) map[finding.Cause]int64 {
 	return out
 }
 
-func doubt(v *hostoverhead.Verdict, code hostoverhead.DoubtCode) *hostoverhead.Doubt {
+func doubt(v *hostoverhead.Verdict, code hostoverhead.DoubtCode) *finding.Finding {
 	for i := range v.Doubts {
-		if v.Doubts[i].Code == code {
+		if v.Doubts[i].Code == code.String() {
 			return &v.Doubts[i]
 		}
 	}

@@ -200,7 +200,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 	}
 	v = judged(t, built.Trace(b))
 	d := doubt(v, "processes-share-device")
-	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Message, "2 processes launch on device 0") {
+	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Evidence, "2 processes launch on device 0") {
 		t.Errorf("two processes on one device: %s, %v", v.Confidence, d)
 	}
 }

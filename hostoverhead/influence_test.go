@@ -164,7 +164,7 @@ func TestPersistentKernelsAreLeftOut(t *testing.T) {
 	if after.Verdict != before.Verdict || after.Headroom != before.Headroom {
 		t.Errorf("%s %+v becomes %s %+v", before.Verdict, before.Headroom, after.Verdict, after.Headroom)
 	}
-	said := slices.ContainsFunc(health.Findings, func(f trace.Finding) bool {
+	said := slices.ContainsFunc(health.Findings, func(f trace.Remark) bool {
 		return f.Code == trace.CodePersistent && strings.Contains(f.Message, "nvshmem_wait_forever")
 	})
 	if !said || worse[health.Status] < worse[healthy.Status] {

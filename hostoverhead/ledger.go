@@ -129,7 +129,7 @@ type enclosed struct {
 func newLedger(w *workload, p *params) *ledger {
 	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()),
 		samples: map[trace.ThreadIndex][]trace.EventID{}}
-	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Finding) bool {
+	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Remark) bool {
 		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
 			slices.Contains(f.Affects, trace.AffectsAttribution)
 	})

@@ -141,7 +141,7 @@ func TestCopiesAreNoKernels(t *testing.T) {
 			tl.Event(event.Memcpy, "Memcpy HtoD", 0, int(2*i+2), at+1000-c.copied, at+1000)
 		}
 		v := judged(t, tl.Finish())
-		if kernels := slices.ContainsFunc(v.Next, func(x hostoverhead.Advice) bool {
+		if kernels := slices.ContainsFunc(v.Next, func(x hostoverhead.Action) bool {
 			return strings.HasPrefix(x.Do, "Look at the kernels")
 		}); kernels != c.want || v.Verdict != hostoverhead.No {
 			t.Errorf("copies of %d µs in 1000: %s, sent to the kernels %v, want %v", c.copied, v.Verdict, kernels,

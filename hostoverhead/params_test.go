@@ -132,7 +132,7 @@ func boundaries() map[string]boundary {
 			func() *trace.Trace { return eager(200, 40, 100, 4) }, doubted("host-work-unnamed"), "true", "false"},
 		"TracingCost": {func(p *P, h bool) { bigger(&p.TracingCost, h, 1.5, 20) },
 			func() *trace.Trace { return framed() },
-			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Weight.String() }, "medium",
+			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Confidence.String() }, "medium",
 			"low"},
 		"AdviceShare": {func(p *P, h bool) { bigger(&p.AdviceShare, h, 0.09, 0.13) },
 			func() *trace.Trace { return eager(200, 80, 100, 10) },

@@ -178,7 +178,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps, table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
-		b.Item("%s", s.Message)
+		b.Item("%s", s.Evidence)
 	}
 	v.writeIdle(b, r)
 	writeStages(b, r)
@@ -188,7 +188,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Doubts) > 0 {
 		b.Heading(2, "Doubts")
 		for _, d := range v.Doubts {
-			b.Item("[%s, %s] %s", d.Code, d.Weight, d.Message)
+			b.Item("[%s, %s] %s", d.Code, d.Confidence, d.Evidence)
 		}
 	}
 	b.Heading(2, "Next steps")

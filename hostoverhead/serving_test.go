@@ -64,7 +64,7 @@ func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 		v := judged(t, decodes(c.graph, c.kernel), func(o *hostoverhead.Options) { o.Server = c.told })
 		var codes []string
 		for _, s := range v.Serving {
-			codes = append(codes, s.Code.String())
+			codes = append(codes, s.Code)
 		}
 		if got := strings.Join(codes, " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

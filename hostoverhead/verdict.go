@@ -47,12 +47,25 @@ func (a *Answer) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Doubt is a reason not to believe a verdict, or not to believe that the window shows what the server does.
-type Doubt struct {
-	Code DoubtCode `json:"code"` // stable identifier
-	// Weight is the best confidence that the verdict can have with it; "" where it does not speak of the verdict.
-	Weight  finding.Band `json:"weight,omitempty"`
-	Message string       `json:"message"` // one sentence with the figures
+// Doubts are findings without a size: reasons not to believe a verdict, or not to believe that the window shows what
+// the server does. Code is a [DoubtCode], Confidence the best that the verdict can have with the doubt; it is unknown
+// where the doubt does not speak of the verdict.
+//
+// A document has them in full among its findings, and in short, as code, weight and message, in a list of their own.
+type Doubts []finding.Finding
+
+// MarshalJSON writes the short form.
+func (d Doubts) MarshalJSON() ([]byte, error) {
+	type short struct {
+		Code    string       `json:"code"`
+		Weight  finding.Band `json:"weight,omitempty"`
+		Message string       `json:"message"`
+	}
+	list := make([]short, 0, len(d))
+	for i := range d {
+		list = append(list, short{d[i].Code, d[i].Confidence, d[i].Evidence})
+	}
+	return json.Marshal(list)
 }
 
 // Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS, and IdleNS =
@@ -181,13 +194,12 @@ type RankVerdict struct {
 	Captures bool `json:"captures,omitempty"`
 }
 
-// Advice is something to do.
-type Advice struct {
+// Action is advice with what it rests on.
+type Action struct {
 	// Code is GRAPH_SPLIT, GRAPH_EXPAND, CUSTOM_OP, SYNC+HOIST or ALLOC in [Coverage.Hints], else "".
-	Code   string `json:"code,omitempty"`
-	Do     string `json:"do"`               // one sentence
-	Why    string `json:"why"`              // the figures that it rests on
-	Source string `json:"source,omitempty"` // where the flag or setting is documented
+	Code string `json:"code,omitempty"`
+	finding.Advice
+	Why string `json:"why"` // the figures that it rests on
 	// NS is the time that it is about: idle time in the steps, or, with a code, what Count kernels take or idle time
 	// of Count pieces; 0: not about any.
 	NS    int64 `json:"ns"`
@@ -226,9 +238,9 @@ type Verdict struct {
 	// is the same.
 	Published    json.RawMessage `json:"published"`
 	Disagreement string          `json:"disagreement,omitempty"`
-	Doubts       []Doubt         `json:"doubts"` // by weight, then code
-	Next         []Advice        `json:"next_steps"`
-	Serving      []Doubt         `json:"serving"` // where the window does not show what the server does
+	Doubts       Doubts          `json:"doubts"` // by weight, then code
+	Next         []Action        `json:"next_steps"`
+	Serving      Doubts          `json:"serving"` // where the window does not show what the server does
 	Deciding     int             `json:"deciding"`
 	Ranks        []RankVerdict   `json:"ranks"`
 	Stragglers   *Stragglers     `json:"stragglers,omitempty"` // left out for one device, or without collectives

@@ -211,6 +211,15 @@ const (
 // Evidence is one finding that passes or layers rest on.
 type Evidence = ladder.Evidence
 
+// Subject is what evidence is for.
+type Subject = ladder.Subject
+
+// The subjects.
+const (
+	OfPasses = ladder.OfPasses
+	OfLayers = ladder.OfLayers
+)
+
 // Stage is what a pass does. Its type is that of findings, which name it, too.
 type Stage = finding.Stage
 
@@ -332,9 +341,9 @@ func (p *ForwardPass) numbers() string {
 // complete pass.
 const (
 	whole      = string(ladder.Uncut)
-	cutAtStart = string(ladder.CutAtStart)
-	cutAtEnd   = string(ladder.CutAtEnd)
-	cutAtBoth  = string(ladder.CutAtBoth)
+	CutAtStart = string(ladder.CutAtStart)
+	CutAtEnd   = string(ladder.CutAtEnd)
+	CutAtBoth  = string(ladder.CutAtBoth)
 )
 
 // CutWords says where the window cuts a pass by its Partial: "cut at both ends". It is "" for a complete pass.
@@ -342,7 +351,7 @@ func CutWords(partial string) string {
 	switch partial {
 	case "":
 		return ""
-	case cutAtBoth:
+	case CutAtBoth:
 		return "cut at both ends"
 	}
 	return "cut at " + partial

@@ -379,7 +379,7 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			if w.SeveralModels() {
 				detail = r.Model + ": " + detail
 			}
-			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail,
+			a.Evidence = append(a.Evidence, Evidence{For: OfLayers, Kind: r.LayerEvidence, Detail: detail,
 				Confidence: r.LayerConf})
 		}
 		stands(&a.Evidence[index[key{r.LayerEvidence, r.Key()}]], r.LayerConf)

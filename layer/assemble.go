@@ -221,11 +221,11 @@ func (a *Device) endLayers(p int, layers []GivenLayer) {
 
 // addGivenEvidence counts the passes of each kind of evidence.
 func (a *Device) addGivenEvidence(passes []GivenPass) {
-	for _, what := range []string{"passes", "layers"} {
+	for _, what := range []Subject{OfPasses, OfLayers} {
 		at := map[Rung]int{}
 		for p := range passes {
 			e := passes[p].Evidence
-			if what == "layers" && len(passes[p].Layers) == 0 {
+			if what == OfLayers && len(passes[p].Layers) == 0 {
 				continue
 			}
 			if _, ok := at[e.Kind]; !ok {

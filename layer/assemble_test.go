@@ -69,7 +69,7 @@ func TestAssembleTakesWhatIsGiven(t *testing.T) {
 		t.Errorf("%d layers from %s, boundaries %s, %d passes, steady %d", a.NumLayers, a.LayerSource, an.Boundaries,
 			len(a.Passes), a.Steady.Pass)
 	}
-	if len(a.Evidence) != 2 || a.Evidence[0].Passes != 3 || a.Evidence[1].For != "layers" ||
+	if len(a.Evidence) != 2 || a.Evidence[0].Passes != 3 || a.Evidence[1].For != layer.OfLayers ||
 		a.Evidence[1].Kind != ofTruth.Kind {
 		t.Errorf("evidence %+v, want 3 passes and their layers by truth", a.Evidence)
 	}

@@ -75,11 +75,11 @@ func TestSteadyRun(t *testing.T) {
 		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
 			100), "0 2 10 the median of 2 neighbouring draft passes whose durations stay within 10% of it"},
 		{"all cut", chosen(func(p []ForwardPass) {
-			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
+			p[0].Partial, p[1].Partial = CutAtStart, CutAtStart
 			p[1].NumLayers = 2
 		}, 100, 100), "1 1 10 every pass is cut by the window; this is the longest"},
 		{"all cut, the first of the longest", chosen(func(p []ForwardPass) {
-			p[0].Partial, p[1].Partial, p[2].Partial = cutAtStart, cutAtStart, cutAtEnd
+			p[0].Partial, p[1].Partial, p[2].Partial = CutAtStart, CutAtStart, CutAtEnd
 			p[0].NumLayers, p[1].NumLayers, p[2].NumLayers = 2, 2, 1
 		}, 100, 100, 100), "0 1 10 every pass is cut by the window; this is the longest"},
 		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100),
@@ -311,7 +311,7 @@ func TestIdlePassesByHand(t *testing.T) {
 		{"one layer without a mixer", without, "m", ForwardPass{NumLayers: 1}, StageIdle},
 		{"no layers", without, "m", ForwardPass{}, StageUnknown},
 		{"with a mixer", with, "m", ForwardPass{NumLayers: 3}, StageUnknown},
-		{"cut", without, "m", ForwardPass{NumLayers: 3, Partial: cutAtEnd}, StageUnknown},
+		{"cut", without, "m", ForwardPass{NumLayers: 3, Partial: CutAtEnd}, StageUnknown},
 		{"another model, which mixes nowhere", without, "other", ForwardPass{NumLayers: 3}, StageUnknown},
 	} {
 		results := []ladder.Result{{Seq: with, Span: ladder.Span{Model: "m"}},

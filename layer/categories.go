@@ -132,7 +132,7 @@ func (p *ForwardPass) layerTypes() (types []profile.LayerType, n int) {
 	switch {
 	case p.FromEnd: // none is known to be the first, and the last only where the window holds the pass's end
 		types = (&profile.Config{}).LayerTypes(p.NumLayers + 2)[1:]
-		if p.Partial == cutAtStart {
+		if p.Partial == CutAtStart {
 			types = types[1:]
 		}
 	case a.Config != nil && n == p.of.NumLayers:

@@ -88,7 +88,7 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 		a.Notes = append(a.Notes, fmt.Sprintf("records are missing at %d further places of passes", more))
 	}
 	h := &a.of.Health
-	h.Findings = append(slices.Clone(h.Findings), trace.Finding{Code: trace.CodeRecordsMissing,
+	h.Findings = append(slices.Clone(h.Findings), trace.Remark{Code: trace.CodeRecordsMissing,
 		Severity: trace.HealthDegraded, Count: int64(kernels),
 		Affects: []trace.Area{trace.AffectsLayers, trace.AffectsCompleteness, trace.AffectsGPUTime},
 		Message: fmt.Sprintf("about %d records of kernels are missing at %d places: %s", kernels, len(a.Damage),

@@ -14,7 +14,7 @@ import (
 // than there are, and that a pass's kernels are those of its layers, those before them and those behind.
 func countsAdd(t testing.TB, name string, d *layer.Device) {
 	t.Helper()
-	sum := map[string]int{}
+	sum := map[layer.Subject]int{}
 	for _, e := range d.Evidence {
 		if sum[e.For] += e.Passes; e.Passes == 0 {
 			t.Errorf("%s: a finding that no pass rests on: %+v", name, e)
@@ -26,9 +26,10 @@ func countsAdd(t testing.TB, name string, d *layer.Device) {
 			layered++
 		}
 	}
-	if sum["layers"] != layered || sum["passes"] == 0 && len(d.Passes) > 0 || sum["passes"] > len(d.Passes) {
-		t.Errorf("%s: findings of %d passes and of the layers of %d; there are %d, %d with layers", name, sum["passes"],
-			sum["layers"], len(d.Passes), layered)
+	passes, layers := sum[layer.OfPasses], sum[layer.OfLayers]
+	if layers != layered || passes == 0 && len(d.Passes) > 0 || passes > len(d.Passes) {
+		t.Errorf("%s: findings of %d passes and of the layers of %d; there are %d, %d with layers", name, passes, layers,
+			len(d.Passes), layered)
 	}
 	kernels, inLayers := make([]int, len(d.Passes)), make([]int, len(d.Passes))
 	for k := range d.Kernels() {

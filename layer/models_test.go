@@ -95,7 +95,7 @@ func TestModelsHaveTheirOwnLayers(t *testing.T) {
 			}
 		}
 		for _, e := range d.Evidence {
-			if name, _, _ := strings.Cut(e.Detail, ": "); e.For == "layers" && name != d.Models[0].Name &&
+			if name, _, _ := strings.Cut(e.Detail, ": "); e.For == layer.OfLayers && name != d.Models[0].Name &&
 				name != d.Models[1].Name {
 				t.Errorf("n=%d: evidence of layers of which model: %q", n, e.Detail)
 			}
@@ -115,7 +115,7 @@ func TestOneModelIsOneModel(t *testing.T) {
 		t.Errorf("models %+v of %d passes", d.Models, len(d.Passes))
 	}
 	for _, e := range d.Evidence {
-		if e.For == "layers" && d.Models[0].Name != "" && strings.HasPrefix(e.Detail, d.Models[0].Name) {
+		if e.For == layer.OfLayers && d.Models[0].Name != "" && strings.HasPrefix(e.Detail, d.Models[0].Name) {
 			t.Errorf("the only model is named: %q", e.Detail)
 		}
 	}

@@ -66,7 +66,7 @@ func TestMostLayers(t *testing.T) {
 func TestGivenPassesAreMeasured(t *testing.T) {
 	tr := kernelsAt(nil, "xabcy")
 	id := func(i int) trace.EventID { return tr.LaneAt(event.LaneGPU, i).ID() }
-	given := GivenPass{Kernels: []trace.EventID{id(0), id(4)}, Partial: cutAtStart,
+	given := GivenPass{Kernels: []trace.EventID{id(0), id(4)}, Partial: CutAtStart,
 		Layers: []GivenLayer{{Index: 0, Kernels: []trace.EventID{id(1)}},
 			{Index: 1, Kernels: []trace.EventID{id(2), id(3)}}}}
 	for _, c := range []struct {
@@ -407,7 +407,7 @@ func TestMappingsOfOtherModels(t *testing.T) {
 		{"as many layers", 1, 1, "", []ForwardPass{{}}, "", false, false},
 		{"more", 1, 2, "", []ForwardPass{{}}, "its model has 2 layers, this one 1", false, false},
 		{"fewer", 2, 1, "", []ForwardPass{{}}, "its model has 1 layers, this one 2", false, false},
-		{"more, of a pass that is cut", 1, 2, "", []ForwardPass{{Partial: cutAtEnd}}, "", false, false},
+		{"more, of a pass that is cut", 1, 2, "", []ForwardPass{{Partial: CutAtEnd}}, "", false, false},
 		{"more, and no pass", 1, 2, "", nil, "", false, false},
 		{"not known here", 0, 2, "", []ForwardPass{{}}, "", false, false},
 		{"not known there", 2, 0, "", []ForwardPass{{}}, "", false, false},

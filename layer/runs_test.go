@@ -284,7 +284,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 			t.Errorf("%s: %s: lost %+v, told %+v", c.Group, c.Name, lost, d.Damage)
 		}
 		if told && !slices.ContainsFunc(an.Health.Findings,
-			func(f trace.Finding) bool { return f.Code == trace.CodeRecordsMissing }) {
+			func(f trace.Remark) bool { return f.Code == trace.CodeRecordsMissing }) {
 			t.Errorf("%s: %s: health does not say it: %+v", c.Group, c.Name, an.Health.Findings)
 		}
 	}

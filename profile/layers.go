@@ -314,11 +314,17 @@ func (c *Config) mixersByWindow(f *fields) bool {
 
 // mixersByModel is for models whose config class has a rule that the file need
 // not spell out.
+// Values of model_type whose layers alternate between sliding and full attention, and say so nowhere.
+const (
+	typeGPTOSS = "gpt_oss"
+	typeGemma2 = "gemma2"
+)
+
 func (c *Config) mixersByModel() bool {
 	switch {
 	case c.ChunkSize > 0 && strings.HasPrefix(c.ModelType, "llama4"):
 		c.setMixers(mixerChunked, func(i int) bool { return (i+1)%4 == 0 }) // no_rope_layer_interval is 4 there
-	case c.SlidingWindow > 0 && (c.ModelType == "gpt_oss" || c.ModelType == "gemma2"):
+	case c.SlidingWindow > 0 && (c.ModelType == typeGPTOSS || c.ModelType == typeGemma2):
 		c.setMixers(mixerSliding, func(i int) bool { return i%2 == 1 })
 	default:
 		return false

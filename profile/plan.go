@@ -175,17 +175,23 @@ func (c *Config) Plan() *Plan {
 	return p
 }
 
+// Four-bit types of experts' weights, as configs spell them.
+const (
+	typeFP4   = "fp4"
+	typeMXFP4 = "mxfp4"
+)
+
 // weightDType is the type of a module's weights: path is its name inside a layer
 // ("self_attn.q_proj"), or of the model ("lm_head").
 func (c *Config) weightDType(path string) string {
 	q := c.Quantization
 	expert := strings.HasPrefix(path, "mlp.experts.")
 	switch {
-	case expert && c.ExpertDType == "fp4":
-		return "mxfp4" // DeepSeek-V4: e2m1 with a power-of-two scale per 32
+	case expert && c.ExpertDType == typeFP4:
+		return typeMXFP4 // DeepSeek-V4: e2m1 with a power-of-two scale per 32
 	case expert && c.ExpertDType != "":
 		return c.ExpertDType
-	case q == nil, q.Method == "mxfp4" && !expert, q.skips(path):
+	case q == nil, q.Method == typeMXFP4 && !expert, q.skips(path):
 		return c.DType // mxfp4 checkpoints quantise experts only
 	}
 	return q.DType

@@ -71,13 +71,13 @@ func busyTrace(n int, orphan func(i int) bool) *Trace {
 }
 
 // finding returns what a trace's health says under a code.
-func finding(t *Trace, code Code) (f Finding, ok bool) {
+func finding(t *Trace, code Code) (f Remark, ok bool) {
 	for _, f := range t.Health().Findings {
 		if f.Code == code {
 			return f, true
 		}
 	}
-	return Finding{}, false
+	return Remark{}, false
 }
 
 // TestOrphans: more than one in a hundred degrade a trace, and more than half of them in its first tenth are said to

@@ -83,7 +83,7 @@ type Builder struct {
 	begun [laneCount]int64 // bytes of the input that were read at a lane's first event
 
 	flows     []shard.Flow // of events without a correlation
-	notes     []Finding    // for the health report
+	notes     []Remark     // for the health report
 	scrambled column.Scrambled
 	textBytes int64 // of names and labels
 }

@@ -75,7 +75,7 @@ func (b *Builder) noteScrambled() {
 	if s.Launches == 0 {
 		return
 	}
-	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows,
+	f := Remark{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows,
 		Affects: []Area{AffectsGPUTime, AffectsLayers, AffectsAttribution},
 		Message: s.String() + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"}
 	if s.Repair {

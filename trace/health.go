@@ -19,7 +19,7 @@ type HealthStatus string
 // The statuses, from best to worst.
 const (
 	HealthOK       HealthStatus = "ok"       // nothing found that changes a result
-	HealthDegraded HealthStatus = "degraded" // some results are incomplete; Finding.Affects names them
+	HealthDegraded HealthStatus = "degraded" // some results are incomplete; Remark.Affects names them
 	HealthUnusable HealthStatus = "unusable" // no GPU activity: nothing about the GPU can be said
 )
 
@@ -90,10 +90,10 @@ const (
 	CodeLinkedByOpExternalID Code = "linked-by-op-external-id"
 )
 
-// CodeOfLoss is the code of the [Finding] that says what was lost for one reason.
+// CodeOfLoss is the code of the [Remark] that says what was lost for one reason.
 func CodeOfLoss(reason event.Loss) Code { return Code("loss-" + string(reason)) }
 
-// Code names a kind of [Finding]. It is stable.
+// Code names a kind of [Remark]. It is stable.
 type Code string
 
 // Area is a part of the results that damage touches.
@@ -114,7 +114,7 @@ const (
 // shown.
 type Health struct {
 	Status   HealthStatus `json:"status"`           // the worst severity of the findings
-	Findings []Finding    `json:"findings"`         // by severity, then code
+	Findings []Remark     `json:"findings"`         // by severity, then code
 	Losses   []Loss       `json:"losses,omitempty"` // where records are missing
 
 	Activities  int `json:"activities"`   // GPU activities stored
@@ -123,8 +123,9 @@ type Health struct {
 	EmptyGraphs int `json:"empty_graphs"` // graph launches without any activity
 }
 
-// Finding is one thing that is wrong and what it touches. Code is stable.
-type Finding struct {
+// Remark is one thing that is wrong with a recording, and what it touches. Package layer makes one finding of those that
+// change a result.
+type Remark struct {
 	Code     Code         `json:"code"`              // stable identifier, e.g. "orphans"
 	Severity HealthStatus `json:"severity"`          // ok = note only
 	Count    int64        `json:"count"`             // events or calls concerned
@@ -204,13 +205,13 @@ func (h Health) clone() Health {
 }
 
 // examine computes the health report.
-func (t *Trace) examine(ls losses, notes []Finding) Health {
+func (t *Trace) examine(ls losses, notes []Remark) Health {
 	g := &t.lanes[event.LaneGPU]
-	h := Health{Activities: g.Len(), Findings: append([]Finding{}, notes...)}
+	h := Health{Activities: g.Len(), Findings: append([]Remark{}, notes...)}
 	slices.SortFunc(ls.list, func(a, b Loss) int { return cmp.Compare(a.Reason, b.Reason) })
 	h.Losses = ls.list
 	add := func(code Code, sev HealthStatus, n int64, affects []Area, format string, args ...any) {
-		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
+		h.Findings = append(h.Findings, Remark{code, sev, n, fmt.Sprintf(format, args...), affects})
 	}
 	n := t.countOddities(&h)
 	switch {
@@ -227,7 +228,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	plain := func(call int32) bool { return !t.replays(call) }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
 		s := suspicions[f.Kind]
-		h.Findings = append(h.Findings, Finding{s.code, HealthDegraded, f.Count, f.Message, s.affects})
+		h.Findings = append(h.Findings, Remark{s.code, HealthDegraded, f.Count, f.Message, s.affects})
 	}
 	t.examineClocks(add)
 	t.examineDecisive(add)
@@ -240,7 +241,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 			h.Status = f.Severity
 		}
 	}
-	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
+	slices.SortStableFunc(h.Findings, func(a, b Remark) int {
 		return cmp.Or(b.Severity.Compare(a.Severity), cmp.Compare(a.Code, b.Code))
 	})
 	return h

@@ -42,12 +42,15 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 // setRank completes the rank of m: what distributedInfo says, else the file's
 // name, else the args of collectives, if these agree. A name that says "rank" and
 // another one than distributedInfo is noted: one of them was copied.
+// protonUnit is the key of the document that says in which unit Triton's profiler wrote times.
+const protonUnit = "displayTimeUnit"
+
 func (b *Builder) setRank(m *Meta, args shard.Rank) {
 	name := framework.ReadFileName(framework.All(), m.Path)
 	switch {
 	case m.Rank >= 0:
-		if name.Label == "rank" && name.Rank != m.Rank {
-			b.notes = append(b.notes, Finding{Code: CodeRankClash, Severity: HealthOK, Count: 1,
+		if name.Label == framework.LabelRank && name.Rank != m.Rank {
+			b.notes = append(b.notes, Remark{Code: CodeRankClash, Severity: HealthOK, Count: 1,
 				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", name.Rank,
 					m.Rank)})
 		}
@@ -152,7 +155,7 @@ func (b *Builder) chromeSource(values []scan.Meta) Source {
 		}
 	}
 	for _, v := range values {
-		if v.Key == "displayTimeUnit" && string(v.Value) == `"us"` && len(b.t.queues) > 0 && b.noDevices() {
+		if v.Key == protonUnit && string(v.Value) == `"us"` && len(b.t.queues) > 0 && b.noDevices() {
 			return SourceProton
 		}
 	}
@@ -178,7 +181,7 @@ func (b *Builder) adopt(source Source) {
 	for i := range b.t.queues {
 		b.t.queues[i].device = 0
 	}
-	b.notes = append(b.notes, Finding{CodeProton, HealthDegraded, int64(b.t.lanes[event.LaneGPU].Len()),
+	b.notes = append(b.notes, Remark{CodeProton, HealthDegraded, int64(b.t.lanes[event.LaneGPU].Len()),
 		"a Proton trace of Triton: kernels with their streams and times, taken to be of GPU 0; it has no launches, operators or steps (record with torch.profiler or Nsight Systems for these)",
 		[]Area{AffectsAttribution, AffectsLayers}})
 }

@@ -62,7 +62,7 @@ func build(rows []row, repair bool) *trace.Trace {
 	return built.Trace(b)
 }
 
-func finding(tr *trace.Trace, code trace.Code) *trace.Finding {
+func finding(tr *trace.Trace, code trace.Code) *trace.Remark {
 	h := tr.Health()
 	for i := range h.Findings {
 		if h.Findings[i].Code == code {

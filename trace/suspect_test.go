@@ -82,7 +82,7 @@ func TestOnlyCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := tr.Health()
-		told := slices.ContainsFunc(h.Findings, func(f trace.Finding) bool { return f.Code == trace.CodeNoKernels })
+		told := slices.ContainsFunc(h.Findings, func(f trace.Remark) bool { return f.Code == trace.CodeNoKernels })
 		if told != (want == trace.HealthDegraded) {
 			t.Errorf("with %q: %v, %+v", kernel, h.Status, h.Findings)
 		}

@@ -41,7 +41,7 @@ type Input struct {
 	// Ranks are digests of other ranks of the run: they show how long exchanges wait.
 	Ranks []fleet.Rank
 	// Warnings are things found while loading that the report should repeat.
-	Warnings []trace.Finding
+	Warnings []trace.Remark
 }
 
 // Analyze computes the report. It fails only when in has no formal trace, or when ctx ends, with ctx's error; a trace

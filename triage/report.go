@@ -67,7 +67,7 @@ type Capture struct {
 type HealthNote struct {
 	Trace    string             `json:"trace"`              // file
 	Status   trace.HealthStatus `json:"status"`             // health of the trace
-	Findings []trace.Finding    `json:"findings,omitempty"` // what is wrong with the trace
+	Findings []trace.Remark     `json:"findings,omitempty"` // what is wrong with the trace
 }
 
 // StageReport holds the three tables of one stage.

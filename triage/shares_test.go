@@ -140,7 +140,7 @@ func TestStraysAndWarnings(t *testing.T) {
 	}
 	for n, want := range map[int]int{0: 0, 1: 1, 2: 1} {
 		in := input(t, built.Trace(b), "x")
-		in.Warnings = make([]trace.Finding, n)
+		in.Warnings = make([]trace.Remark, n)
 		r, err := triage.Analyze(t.Context(), in, triage.Options{})
 		if err != nil {
 			t.Fatal(err)

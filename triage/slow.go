@@ -101,9 +101,9 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			row.FloorNS = int64(float64(known.floor) * float64(r.ns) / float64(known.ns))
 		}
 		align, built := classify.Align(k.Canonical), classify.BuiltFor(k.Canonical)
-		loads := roofline.Alignment(k.Facts.DType)
+		loads := roofline.Alignment(string(k.Facts.DType))
 		switch {
-		case align > 0 && int64(align) < loads && k.Facts.DType != "fp32": // plain fp32 uses no matrix units
+		case align > 0 && int64(align) < loads && k.Facts.DType != classify.DTypeFP32: // plain fp32 uses no matrix units
 			row.Reason = fmt.Sprintf("alignment %d: %s is no multiple of %d", align,
 				cmp.Or(known.unaligned, "a size"), loads)
 			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d", loads)
@@ -130,8 +130,13 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 }
 
 // isHalf and isSingle say in which precision a product computes.
-func isHalf(f *classify.Facts) bool   { return f.DType == "bf16" || f.DType == "fp16" }
-func isSingle(f *classify.Facts) bool { return f.DType == "fp32" || f.DType == "tf32" }
+func isHalf(f *classify.Facts) bool {
+	return f.DType == classify.DTypeBF16 || f.DType == classify.DTypeFP16
+}
+
+func isSingle(f *classify.Facts) bool {
+	return f.DType == classify.DTypeFP32 || f.DType == classify.DTypeTF32
+}
 
 // slow writes the kernels that take a slow path.
 func (m *page) slow(_ *Report, s *StageReport) {

@@ -70,11 +70,11 @@ func ExplainFusions(ctx context.Context, list []*layer.Analysis, r *triage.Repor
 					}
 				}
 			}
-			for i := range r.Findings {
-				if f := &r.Findings[i]; f.Kind == finding.Fusion && f.Code == edits[n].Name {
-					f.Gains = append(f.Gains, gains[n].Gain)
-				}
-			}
+		}
+		if err := attach(r.Findings, gains, func(f *finding.Finding, e *Edit) bool {
+			return f.Kind == finding.Fusion && f.Code == e.Name
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -46,10 +47,13 @@ func Suggest(r *hostoverhead.RankVerdict) (out []Edit) {
 
 // Explain adds to the findings of the deciding device what its steps would take without what they name, as far as the
 // replay answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone. The error
-// is ctx's.
+// is ctx's, or that the verdict is about none of ranks.
 func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdict) error {
 	r := &v.Ranks[v.Deciding]
-	if v.Verdict == hostoverhead.Inconclusive || r.File >= len(ranks) || ranks[r.File] == nil {
+	if r.File >= len(ranks) {
+		return fmt.Errorf("replay: the verdict is about file %d of %d", r.File, len(ranks))
+	}
+	if v.Verdict == hostoverhead.Inconclusive || ranks[r.File] == nil {
 		return nil
 	}
 	d, err := ranks[r.File].Device(&r.Device)
@@ -60,13 +64,27 @@ func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdi
 	if err != nil {
 		return err
 	}
-	for _, g := range gains {
-		for _, list := range [][]finding.Finding{r.Findings, v.Findings} {
-			for i := range list {
-				if f := &list[i]; g.Refused == "" && f.Kind == finding.IdleTime && f.Cause == g.Edit.cause {
-					f.Gains = append(f.Gains, g.Gain)
-				}
+	for _, list := range [][]finding.Finding{r.Findings, v.Findings} {
+		if err := attach(list, gains, func(f *finding.Finding, e *Edit) bool {
+			return f.Kind == finding.IdleTime && f.Cause == e.cause
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach adds each answer to the findings that it is about. One that is about none is an error.
+func attach(list []finding.Finding, gains []Gain, about func(*finding.Finding, *Edit) bool) error {
+	for n := range gains {
+		g, found := &gains[n], false
+		for i := range list {
+			if f := &list[i]; g.Refused == "" && about(f, &g.Edit) {
+				f.Gains, found = append(f.Gains, g.Gain), true
 			}
+		}
+		if g.Refused == "" && !found {
+			return fmt.Errorf("replay: no finding is about %v", &g.Edit)
 		}
 	}
 	return nil

@@ -14,11 +14,14 @@ import (
 type FileName struct {
 	// Rank is −1 where no label is found.
 	Rank int
-	// Label is the word that gave the rank, "rank" or "tp", "" where none did.
+	// Label is the word that gave the rank, [LabelRank] or "tp", "" where none did.
 	Label string
 	// Stage is one of the stages of this package, "" where the path names none.
 	Stage string
 }
+
+// LabelRank is the label of a rank among all of a run.
+const LabelRank = "rank"
 
 // ReadFileName reads the rank in the file's name, as the first framework whose
 // label is found has it, and the stage in the file's name or, where that names

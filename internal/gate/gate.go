@@ -30,6 +30,9 @@ func VerdictOf(word string) Verdict {
 	return Inconclusive
 }
 
+// Percent is the unit of shares.
+const Percent = "percent"
+
 // The exit codes of programs that judge.
 const (
 	ExitFailed       = 3
@@ -43,7 +46,7 @@ type Check struct {
 	Verdict Verdict
 	// Value is what was found and Limit what was allowed, both in Unit. Nil where there is none.
 	Value, Limit *float64
-	Unit         string // of Value and Limit: "percent", "ns", "count"; "" for a plain number
+	Unit         string // of Value and Limit: Percent, "ns", "count"; "" for a plain number
 	Message      string // one sentence for people
 	Place        Place
 }

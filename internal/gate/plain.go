@@ -170,7 +170,7 @@ func (c *Check) amount(v *float64) string {
 	switch {
 	case v == nil:
 		return ""
-	case c.Unit == "percent":
+	case c.Unit == Percent:
 		return strconv.FormatFloat(*v, 'g', digits, 64) + "%"
 	}
 	return strings.TrimSpace(strconv.FormatFloat(*v, 'g', digits, 64) + " " + c.Unit)

@@ -139,7 +139,7 @@ func (c Case) steps(s *sim, p Pass, list []step) {
 	for _, k := range list {
 		s.half = ""
 		if s.layer >= 0 {
-			s.half = map[bool]string{false: "attn", true: "ffn"}[k.ffn]
+			s.half = map[bool]string{false: halfAttention, true: "ffn"}[k.ffn]
 		}
 		q := queued{class: classKernel, name: k.name, category: k.category, dur: k.dur, grid: cmp.Or(k.grid, 132),
 			gap: k.gap}

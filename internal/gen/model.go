@@ -208,7 +208,7 @@ func (s *sim) decoder(i int, l Layer) {
 // mix runs the first half of a layer.
 func (s *sim) mix(i int, l Layer) {
 	a := &s.cfg.Arch
-	s.half = "attn"
+	s.half = halfAttention
 	if i == 0 {
 		s.norm(roleNorm)
 	} else {

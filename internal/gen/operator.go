@@ -19,7 +19,7 @@ var operators = [numRoles]string{
 
 // operator is what a kernel of a role computes here.
 func (s *sim) operator(r role, stream int) string {
-	attention := s.half == "attn"
+	attention := s.half == halfAttention
 	switch r {
 	case roleNorm, roleAddNorm:
 		switch {

@@ -5,6 +5,12 @@ import (
 	"strconv"
 )
 
+// halfAttention is the first half of a layer, categoryAttention what its largest kernels are.
+const (
+	halfAttention     = "attn"
+	categoryAttention = "attention"
+)
+
 // The streams of a simulated GPU.
 const (
 	mainStream = 0
@@ -209,7 +215,7 @@ func (s *sim) duration(k *kernelKind, r role) int64 {
 	case rolePrefillAttn:
 		ns += int64(s.now.Tokens) * int64(s.now.Tokens) / int64(max(1, s.now.Prefills)) / 40
 	}
-	if s.layer >= 0 && s.cfg.Arch.Layers[s.layer].Mixer == SlidingAttention && k.category == "attention" {
+	if s.layer >= 0 && s.cfg.Arch.Layers[s.layer].Mixer == SlidingAttention && k.category == categoryAttention {
 		ns = k.base + (ns-k.base)/4
 	}
 	ns = s.rng.around(ns, 35)

@@ -17,6 +17,12 @@ type token struct {
 	plain  bool // of letters and digits alone: no "_" and "-"
 }
 
+// Prefixes that need more than what follows: signed tokens have dots, and keys digits, which other words lack.
+const (
+	prefixSigned = "eyJ"
+	prefixKey    = "sk-"
+)
+
 var tokens = []token{
 	{"hf_", "Hugging Face token", 20, true},
 	{"ghp_", "GitHub token", 20, true},
@@ -25,13 +31,13 @@ var tokens = []token{
 	{"github_pat_", "GitHub token", 20, false},
 	{"glpat-", "GitLab token", 16, false},
 	{"nvapi-", "NVIDIA key", 16, false},
-	{"sk-", "API key", 20, false},
+	{prefixKey, "API key", 20, false},
 	{"xoxb-", "Slack token", 16, false},
 	{"xoxp-", "Slack token", 16, false},
 	{"AKIA", "AWS key", 16, true},
 	{"ASIA", "AWS key", 16, true},
 	{"AIza", "Google key", 30, false},
-	{"eyJ", "signed token", 30, false},
+	{prefixSigned, "signed token", 30, false},
 	{"Bearer ", "bearer token", 16, false},
 	{"-----BEGIN ", "private key", 10, false},
 }
@@ -155,9 +161,9 @@ func (m *Writer) token(i int) (from, to int, what string) {
 		}
 		from = i + len(t.prefix)
 		for to = from; to < len(b) && to-i < longest &&
-			(word(b[to], t.plain) || b[to] == '.' && t.prefix == "eyJ"); to++ {
+			(word(b[to], t.plain) || b[to] == '.' && t.prefix == prefixSigned); to++ {
 		}
-		if to-from >= t.least && (t.prefix != "sk-" || bytes.ContainsAny(b[from:to], "0123456789")) {
+		if to-from >= t.least && (t.prefix != prefixKey || bytes.ContainsAny(b[from:to], "0123456789")) {
 			return from, to, t.what
 		}
 	}

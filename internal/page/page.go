@@ -1,6 +1,10 @@
 package page
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/llmstrata/strata/trace"
+)
 
 // Limits of what a page shows. They keep a page below some megabytes whatever the trace
 // holds; what is left out is counted in the page.
@@ -47,7 +51,7 @@ type Figure struct{ Value, Name string }
 
 // Health says how far the figures can be trusted.
 type Health struct {
-	Status   string // ok, degraded, unusable
+	Status   trace.HealthStatus
 	Coverage string // how much of the recording is explained; may be empty
 	Findings []Remark
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/page"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 func write(t *testing.T, p *page.Page) string {
@@ -29,7 +30,7 @@ func sample(text string) *page.Page {
 	return &page.Page{
 		Title: text, Program: text, Verdict: text, Context: []string{text}, Notes: []string{text},
 		Figures: []page.Figure{{Value: text, Name: text}},
-		Health:  page.Health{Status: text, Coverage: text, Findings: []page.Remark{{Code: text, Message: text}}},
+		Health:  page.Health{Status: trace.HealthStatus(text), Coverage: text, Findings: []page.Remark{{Code: text, Message: text}}},
 		Sections: []page.Section{{
 			ID: text, Title: text, Text: text,
 			Timelines: []*page.Timeline{{ID: text, Label: text, Link: text, Span: 100, Kernels: 1,

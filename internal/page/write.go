@@ -20,6 +20,7 @@ import (
 	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 //go:embed assets/*.css assets/*.js
@@ -203,15 +204,15 @@ func (p *writer) head(v *Page) {
 		p.put("%s · ", p.text(c))
 	}
 	if v.Health.Status != "" {
-		state := strings.Join([]string{"recording " + v.Health.Status, v.Health.Coverage}, ", ")
+		state := strings.Join([]string{"recording " + string(v.Health.Status), v.Health.Coverage}, ", ")
 		p.put("<a href=\"#health\" class=\"%s\">%s</a>", badge(v.Health.Status), p.text(strings.TrimSuffix(state, ", ")))
 	}
 	p.put("</p>\n</header>\n<main id=\"main\">\n")
 }
 
 // badge is the class of a health status.
-func badge(status string) string {
-	if status == "ok" {
+func badge(status trace.HealthStatus) string {
+	if status == trace.HealthOK {
 		return "good"
 	}
 	return "warn"

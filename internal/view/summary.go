@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 )
@@ -61,18 +62,21 @@ func summarise(a *layer.Device, t *Timeline) string {
 	return b.String()
 }
 
+// other is the category of what no rule knows, and its title.
+const other = string(classify.CategoryOther)
+
 // topGroup is the column, or the category that no column shows, with the largest share.
 func topGroup(columns []column, shares Shares, label func(string) string) (name string, share float64) {
 	inColumn := func(key string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.match(key) })
 	}
 	for _, c := range columns {
-		if v := shares.of(c.match); v > share && c.title != "other" {
+		if v := shares.of(c.match); v > share && c.title != other {
 			name, share = c.title, v
 		}
 	}
 	for _, s := range shares {
-		if s.Value > share && s.Key != "other" && !inColumn(s.Key) {
+		if s.Value > share && s.Key != other && !inColumn(s.Key) {
 			name, share = label(s.Key), s.Value
 		}
 	}

@@ -105,7 +105,7 @@ func model(p *table.Writer, arch *profile.ArchSummary) {
 // are.
 func (t *Timeline) AtLeast() string {
 	shown := func(r PassRow) bool { // the number: complete passes do, and by frames those that hold the last layers
-		return r.Layers > 0 && (!r.Partial || t.LayerSource == layer.SourceModules && r.Cut == "start" && !r.FromEnd)
+		return r.Layers > 0 && (!r.Partial || t.LayerSource == layer.SourceModules && r.Cut == layer.CutAtStart && !r.FromEnd)
 	}
 	if t.LayerSource != layer.SourceRepeats && t.LayerSource != layer.SourceModules || len(t.Passes) == 0 ||
 		slices.ContainsFunc(t.Passes, shown) {

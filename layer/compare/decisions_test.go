@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // The cases of this file are on both sides of what decides, by hand. A pass takes a millisecond, so that findings are
@@ -628,7 +629,7 @@ func TestSumsByHand(t *testing.T) {
 		}
 	}
 	notes := strings.Join(compareSides(t, sideOf(joined), plain(1)).Notes, "\n")
-	if joined.Health != "degraded" || strings.Count(notes, ": the recording is degraded") != 1 {
+	if joined.Health != trace.HealthDegraded || strings.Count(notes, ": the recording is degraded") != 1 {
 		t.Errorf("%s: %s", joined.Health, notes)
 	}
 	for _, h := range []*hostComparison{{}, {ruler: rulerOf(1, true)}} {

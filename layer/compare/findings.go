@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // findings lists what is beyond noise.
@@ -366,7 +367,7 @@ func (c *comparison) notes(r *Report) {
 			if run.Scrambled {
 				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; the pass as a whole is (--repair-order)", run.Trace)
 			}
-			if run.Health != "" && run.Health != "ok" {
+			if run.Health != "" && run.Health != trace.HealthOK {
 				note("%s: the recording is %s", run.Trace, run.Health)
 			}
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
 )
 
 // MeasureGPUs is [Measure] for every GPU of an analysis. GPUs of one trace are ranks in the order of their numbers.
@@ -122,7 +121,7 @@ func (r *Run) join(of *Run) {
 	r.Categories, r.Scrambled = r.Categories || of.Categories, r.Scrambled || of.Scrambled
 	r.OneRow = cmp.Or(r.OneRow, of.OneRow)
 	r.Serving = slices.Concat(r.Serving, of.Serving)
-	if trace.HealthStatus(of.Health).Compare(trace.HealthStatus(r.Health)) > 0 {
+	if of.Health.Compare(r.Health) > 0 {
 		r.Health = of.Health
 	}
 	if r.Clock == nil {

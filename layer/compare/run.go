@@ -15,6 +15,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // baselineSchema is the schema of a saved [Side].
@@ -62,8 +63,8 @@ type Run struct {
 	Scrambled bool `json:"scrambled,omitempty"`
 	// OneRow says which activity makes much of the GPU time by itself, "" for none.
 	OneRow string `json:"one_row,omitempty"`
-	// Health is the trace's status: "ok", "degraded", "unusable".
-	Health string `json:"health"`
+	// Health is the trace's status.
+	Health trace.HealthStatus `json:"health"`
 }
 
 // ModelName is one of the models that a GPU runs.

@@ -161,7 +161,7 @@ func unclear(list []faint) string {
 func Unclear(rows []Row) string {
 	var list []faint
 	for i := range rows {
-		if r := &rows[i]; r.Found == foundUnclear {
+		if r := &rows[i]; r.Found == NotClear {
 			list = append(list, faint{r.Operator, r.kernelDelta(), r.Seen})
 		}
 	}
@@ -172,7 +172,7 @@ func Unclear(rows []Row) string {
 func (h *HostReport) unclear(most int) string {
 	var list []faint
 	for i := range h.Rows[:min(len(h.Rows), most)] {
-		if r := &h.Rows[i]; h.found(r) == foundUnclear {
+		if r := &h.Rows[i]; h.found(r) == NotClear {
 			list = append(list, faint{r.Name, r.Delta, r.Seen})
 		}
 	}
@@ -389,8 +389,8 @@ func (h *HostReport) found(row *HostRow) string {
 	return found(row.Judged, row.Significant, row.Status, row.Delta, h.Least)
 }
 
-// foundUnclear is what is known of a difference that may be noise.
-const foundUnclear = "not clear"
+// NotClear is the word of [Row.Found] for a difference that would matter and may be noise.
+const NotClear = "not clear"
 
 // found says in a word what is known of a row or an operation, see [Row].
 func found(judged, significant bool, status Change, delta, least time.Duration) string {
@@ -402,7 +402,7 @@ func found(judged, significant bool, status Change, delta, least time.Duration) 
 	case significant:
 		return "yes"
 	case abs(delta) >= least:
-		return foundUnclear
+		return NotClear
 	}
 	return ""
 }

@@ -106,7 +106,7 @@ func (p *Pass) HasFloor() bool { return p.Floor > 0 && p.Wall > 0 && p.Covered >
 // scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against
 // them.
 func scrambledRecords(t *trace.Trace) bool {
-	return slices.ContainsFunc(t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
+	return slices.ContainsFunc(t.Health().Findings, func(f trace.Remark) bool { return f.Code == trace.CodeScrambled })
 }
 
 // planLayers replaces the plan of an unknown model: layers of one kind.

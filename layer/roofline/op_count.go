@@ -157,7 +157,7 @@ func (c *opCounts) workOf(op trace.Event, row *opRow, kernel layer.Kernel) (Work
 func inputsOf(op trace.Event, k layer.Kernel) *Inputs {
 	types, strides, values := op.Inputs()
 	in := ReadInputs(op.Shape(), types, strides, values)
-	in.Assumed, in.Element = k.Facts().DType, k.Facts().Element
+	in.Assumed, in.Element = string(k.Facts().DType), k.Facts().Element
 	return in
 }
 

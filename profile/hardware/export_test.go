@@ -3,4 +3,4 @@ package hardware
 // Names that only tests use from outside.
 var ErrTable = errTable
 
-var NumLatencies = len(latencies)
+var NumLatencies = len(architectures)

@@ -233,6 +233,9 @@ func find(gpus []GPU, d Device) (*GPU, string, bool) {
 	return byProperties(gpus, d)
 }
 
+// vendorAMD is the vendor whose GPUs have compute units.
+const vendorAMD = "amd"
+
 // generic names say nothing: drivers give them where they do not know the part.
 func generic(name string) bool {
 	return name == "AMD Radeon Graphics" || name == "NVIDIA Graphics Device"
@@ -312,7 +315,7 @@ func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
 		return nil, fmt.Sprintf("%s, and no known one has %s", unnamed, d.size("units")), false
 	}
 	units := "SMs"
-	if found.Vendor == "amd" {
+	if found.Vendor == vendorAMD {
 		units = "CUs"
 	}
 	return found, fmt.Sprintf("by %s; the trace does not name it", d.size(units)), true

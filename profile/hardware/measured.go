@@ -65,27 +65,28 @@ const meshPeers = 7
 // all of its links whatever the group; where eight GPUs are connected one to one, as MI300X and its successors are,
 // each other rank adds one link.
 func (g *GPU) LinkOf(ranks int) Figure {
-	if mesh := g.Arch == "cdna3" || g.Arch == "cdna4"; !mesh || ranks < 2 || ranks > meshPeers {
+	if !architectures[g.Arch].mesh || ranks < 2 || ranks > meshPeers {
 		return g.Link
 	}
 	return Figure{g.Link.Value * float64(ranks-1) / meshPeers, g.Link.Doubtful}
 }
 
-// latencies are the times of the fastest all-reduce of a few bytes among eight GPUs of one server that was published,
-// by architecture. Fewer GPUs were published no faster.
-var latencies = map[string]struct {
+// architectures say how GPUs of a server exchange data: the time of the fastest all-reduce of a few bytes among eight
+// of them that was published, and whether they are connected one to one. Fewer GPUs were published no faster.
+var architectures = map[string]struct {
 	took   time.Duration
 	source string
+	mesh   bool
 }{
-	"sm90":  {2300 * time.Nanosecond, "NVIDIA/nccl issue 1940: H200 and H800, 8 bytes"},
-	"sm100": {3000 * time.Nanosecond, "NVIDIA/nccl issue 1940: B200, 8 bytes"},
-	"cdna3": {5000 * time.Nanosecond, "Epliz/muiLLM pull request 6: MI300X"},
-	"cdna4": {6300 * time.Nanosecond, "vllm-project/vllm pull request 39080: MI355X, 24 KiB"},
+	"sm90":  {2300 * time.Nanosecond, "NVIDIA/nccl issue 1940: H200 and H800, 8 bytes", false},
+	"sm100": {3000 * time.Nanosecond, "NVIDIA/nccl issue 1940: B200, 8 bytes", false},
+	"cdna3": {5000 * time.Nanosecond, "Epliz/muiLLM pull request 6: MI300X", true},
+	"cdna4": {6300 * time.Nanosecond, "vllm-project/vllm pull request 39080: MI355X, 24 KiB", true},
 }
 
 // Latency is how long the fastest published all-reduce takes on such a GPU, however little it moves; 0 where nothing
 // was published.
-func (g *GPU) Latency() time.Duration { return latencies[g.Arch].took }
+func (g *GPU) Latency() time.Duration { return architectures[g.Arch].took }
 
 // LatencySource says who published [GPU.Latency].
-func (g *GPU) LatencySource() string { return latencies[g.Arch].source }
+func (g *GPU) LatencySource() string { return architectures[g.Arch].source }

@@ -46,6 +46,12 @@ const (
 	statMetadata, statDouble, statUint, statInt, statText, statRef    = 1, 2, 3, 4, 5, 7
 )
 
+// Planes that hold facts about the recording, and no events.
+const (
+	metadataPlane = "/host:metadata"
+	taskPlane     = "Task Environment"
+)
+
 // match separates an XSpace from Perfetto's format, which begins alike: the first
 // message is a plane, which has a number and a name, and nothing above field 6.
 func match(head []byte) bool {
@@ -310,13 +316,13 @@ func (r *reader) plane(p *plane) error {
 				return err
 			}
 		}
-	case strings.HasPrefix(p.name, "/host:") && p.name != "/host:metadata":
+	case strings.HasPrefix(p.name, "/host:") && p.name != metadataPlane:
 		for _, line := range p.lines {
 			if err := r.thread(p, line); err != nil {
 				return err
 			}
 		}
-	case p.name == "Task Environment":
+	case p.name == taskPlane:
 		for _, s := range p.own {
 			if p.stats[s.id] == "profile_start_time" {
 				r.b.Meta.BaseTime = s.number

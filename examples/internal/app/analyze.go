@@ -58,7 +58,7 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 		}
 	}
 	if o.Config != nil {
-		o.Config.HashLast = e.HashLayers == "last"
+		o.Config.HashLast = e.HashLayers == hashLast
 	}
 	return o, nil
 }
@@ -101,7 +101,7 @@ func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options)
 // belongs to the file but contradicts the trace is left out with a note: passes are then found by their own evidence.
 func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, error) {
 	of := *e
-	of.HashLayers = cmp.Or(e.HashLayers, "first") // programs without the model flags
+	of.HashLayers = cmp.Or(e.HashLayers, hashFirst) // programs without the model flags
 	if path != "" {
 		of.Trace = path
 	}
@@ -129,7 +129,7 @@ func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.An
 		return []*layer.Analysis{a}, nil, err
 	}
 	of := *e
-	of.HashLayers = cmp.Or(e.HashLayers, "first")
+	of.HashLayers = cmp.Or(e.HashLayers, hashFirst)
 	if len(paths) > 0 {
 		of.Trace = paths[0] // the model's config is looked for beside it
 	}

@@ -242,6 +242,9 @@ func Version() string {
 	return "(devel)"
 }
 
+// commitKey is what the build says the commit under.
+const commitKey = "vcs.revision"
+
 // WriteVersion prints which build this is: the module's version, or the commit
 // of a checkout, and what built it.
 func WriteVersion(w io.Writer, name string) error {
@@ -249,7 +252,7 @@ func WriteVersion(w io.Writer, name string) error {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		version, built = b.Main.Version, ", "+b.GoVersion
 		for _, s := range b.Settings {
-			if s.Key == "vcs.revision" && !strings.Contains(version, s.Value[:min(12, len(s.Value))]) {
+			if s.Key == commitKey && !strings.Contains(version, s.Value[:min(12, len(s.Value))]) {
 				built = ", commit " + s.Value + built
 			}
 		}

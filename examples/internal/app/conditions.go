@@ -16,6 +16,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// failOn is the flag of conditions.
+const failOn = "fail-on"
+
 // The conditions that --fail-on knows. A program lists in [Program.FailOn] those that it can judge.
 const (
 	HostCaused = "host-caused" // the host causes more than a share of the steps' time
@@ -52,7 +55,7 @@ type Conditions struct {
 // failOnFlags defines --fail-on and --allow-inconclusive.
 func (p Program) failOnFlags(fs *flag.FlagSet, env *Env) {
 	env.FailOn = Conditions{allowed: p.FailOn}
-	fs.Var(&env.FailOn, "fail-on", "`CONDITION`: exit with 3 if met, 4 if undecided; repeatable: '"+
+	fs.Var(&env.FailOn, failOn, "`CONDITION`: exit with 3 if met, 4 if undecided; repeatable: '"+
 		strings.Join(env.FailOn.examples(), "', '")+"'")
 	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 if a condition is undecided")
 }
@@ -120,7 +123,7 @@ func RegressionLimit(text string) string {
 // Check holds what was found, in percent, against the limit: more fails.
 func (c Condition) Check(percent float64, text string) gate.Check {
 	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Value: gate.Number(percent), Limit: gate.Number(c.Limit),
-		Unit: "percent", Message: text}
+		Unit: gate.Percent, Message: text}
 	if percent > c.Limit {
 		check.Verdict = gate.Failed
 	}

@@ -30,10 +30,16 @@ const (
 	AllFlags = TraceFlag | ModelFlags | DeviceFlag | FormatFlag | OutputFlag | ProgressFlag | MemoryFlag
 )
 
+// The values of --hash-layers.
+const (
+	hashFirst = "first"
+	hashLast  = "last"
+)
+
 // The values of --boundaries and --hash-layers, the default first.
 var (
 	boundaryModes = []string{"auto", "modules", "repeats", "anchor-closes", published.AnchorOpens}
-	hashLayers    = []string{"first", "last"}
+	hashLayers    = []string{hashFirst, hashLast}
 )
 
 // commonOrder is the order of the common flags in the help.

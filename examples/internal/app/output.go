@@ -47,9 +47,12 @@ const bufferSize = 64 << 10
 // fileMode is that of new files, less the umask.
 const fileMode = 0o666
 
+// stdio is the path of standard input and output.
+const stdio = "-"
+
 // openOutput opens the file, or stdout for "" and "-".
 func openOutput(path string, stdout io.Writer) (*output, error) {
-	if path == "" || path == "-" {
+	if path == "" || path == stdio {
 		p := &pipe{w: stdout}
 		clean := table.NewCleaner(p)
 		return &output{Writer: bufio.NewWriterSize(clean, bufferSize), clean: clean, stdout: p}, nil

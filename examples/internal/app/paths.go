@@ -82,7 +82,7 @@ func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
 	var ins, outs []named
 	fs.Visit(func(f *flag.Flag) {
 		if o, ok := f.Value.(*outputPath); ok {
-			if *o.path != "-" { // standard output
+			if *o.path != stdio {
 				outs = append(outs, named{"--" + f.Name, *o.path, o.over})
 			}
 		} else if isPath(f) {

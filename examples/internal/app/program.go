@@ -159,7 +159,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err != nil {
 		return p.fail(stderr, err)
 	}
-	if env.Output == "" || env.Output == "-" {
+	if env.Output == "" || env.Output == stdio {
 		env.Color = color(stdout)
 		out.width = env.width(stdout)
 	} else {
@@ -256,7 +256,7 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
 	}
 	given := false
-	fs.Visit(func(f *flag.Flag) { given = given || f.Name == "fail-on" })
+	fs.Visit(func(f *flag.Flag) { given = given || f.Name == failOn })
 	if err := env.needsConditions(p, given); err != nil {
 		return err
 	}

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/examples/internal/shape"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/view"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -130,6 +132,11 @@ func (g *generator) value(t reflect.Type, st *ast.StructType, pkg string) *node 
 			Values: g.value(reflect.TypeFor[view.CategorySum](), nil, "")}
 	case t == reflect.TypeFor[view.Shares]():
 		return &node{Type: "object", Description: "by category", Values: &node{Type: "number"}}
+	case t == reflect.TypeFor[hostoverhead.Doubts]():
+		return &node{Type: "array", Items: &node{Type: "object", Required: []string{"code", "message"},
+			Properties: &properties{[]string{"code", "weight", "message"}, map[string]*node{
+				"code":   g.words(reflect.TypeFor[hostoverhead.DoubtCode]()),
+				"weight": g.words(reflect.TypeFor[finding.Band]()), "message": {Type: "string"}}}}}
 	case t.Implements(jsonWriter):
 		if t.Kind() == reflect.Float64 {
 			return &node{Type: []string{"number", "null"}, Description: "null where it is not known"}

@@ -12,6 +12,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
+// Phases, names and categories of events that are written in a way of their own.
+const (
+	metadata, counter, complete = "M", "C", "X"
+	processName, threadName     = "process_name", "thread_name"
+	window                      = "Trace"
+	syncs                       = "cuda_sync"
+	runtimeCalls, driverCalls   = "cuda_runtime", "cuda_driver"
+)
+
 // Form is one of the forms that PyTorch has written.
 type Form int
 
@@ -91,9 +100,9 @@ func Encode(doc []byte, form Form) ([][]byte, error) {
 	e := &encoder{form: form, tracks: map[string]uint64{}, labels: map[string]string{}, gpus: map[int64]bool{}}
 	e.base, _ = d.BaseTimeNanoseconds.Int64()
 	for _, ev := range d.TraceEvents {
-		if name, _ := ev.Args["name"].(string); ev.Ph == "M" && ev.Name == "process_name" {
+		if name, _ := ev.Args["name"].(string); ev.Ph == metadata && ev.Name == processName {
 			e.labels[fmt.Sprint(ev.PID)] = name
-		} else if ev.Ph == "M" && ev.Name == "thread_name" {
+		} else if ev.Ph == metadata && ev.Name == threadName {
 			e.labels[fmt.Sprint(ev.PID, "/", ev.TID)] = name
 		}
 	}
@@ -112,10 +121,10 @@ func (e *encoder) events(events []event) (groups []*group, stages, samples [][]b
 	byCategory := map[string]*group{}
 	for _, ev := range events {
 		ts := e.base + nanos(ev.TS)
-		if ev.Ph == "C" {
+		if ev.Ph == counter {
 			samples = append(samples, e.sample(ev, ts))
 		}
-		if ev.Ph != "X" || ev.Cat == "Trace" {
+		if ev.Ph != complete || ev.Cat == window {
 			continue
 		}
 		dur := max(nanos(ev.Dur), 0)
@@ -138,7 +147,7 @@ func (e *encoder) events(events []event) (groups []*group, stages, samples [][]b
 
 // trackOf is the track of a slice: that of its stream, for what has one.
 func (e *encoder) trackOf(ev event) uint64 {
-	if _, gpu := stageOf[ev.Cat]; gpu || ev.Cat == "cuda_sync" {
+	if _, gpu := stageOf[ev.Cat]; gpu || ev.Cat == syncs {
 		pid, tid := ev.PID, ev.TID
 		if v, ok := ev.Args["device"]; ok {
 			pid = v
@@ -157,7 +166,7 @@ func (e *encoder) begin(ev event, track uint64) []byte {
 	if e.form == Categories && ev.Cat != "" {
 		m = Num(m, 3, e.categories.of(ev.Cat))
 	}
-	call := ev.Cat == "cuda_runtime" || ev.Cat == "cuda_driver"
+	call := ev.Cat == runtimeCalls || ev.Cat == driverCalls
 	for _, name := range slices.Sorted(maps.Keys(ev.Args)) {
 		if call && name != "cbid" && name != "correlation" {
 			continue

@@ -4,6 +4,10 @@
 // spelling that no compiler checks. A type is a vocabulary where its package declares a
 // constant of it. Comparisons in tests are read, too.
 //
+// A field of a struct of this module that is a plain string is compared with no literal
+// either, outside of tests: what the field may hold has names where it is declared. What a
+// function is given or reads, keys and arguments that other programs spell, may be.
+//
 //	go run ./literals ../..
 //
 // It prints a line for each, and exits with 1 if there are any.
@@ -115,6 +119,9 @@ func (c *checker) compare(value, literal ast.Expr) {
 		return
 	}
 	name := c.vocabulary(value)
+	if name == "" && !c.test {
+		name = c.field(value)
+	}
 	if name == "" {
 		return
 	}
@@ -152,12 +159,32 @@ func (c *checker) vocabulary(value ast.Expr) string {
 	return ""
 }
 
+// field names a field of a struct of this module that is a plain string; "" for other values.
+func (c *checker) field(value ast.Expr) string {
+	if star, ok := ast.Unparen(value).(*ast.StarExpr); ok {
+		value = star.X
+	}
+	sel, ok := ast.Unparen(value).(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	f, ok := c.pkg.TypesInfo.Uses[sel.Sel].(*types.Var)
+	if !ok || !f.IsField() || f.Pkg() == nil || !c.ours(f.Pkg()) {
+		return ""
+	}
+	return f.Pkg().Name() + "." + f.Name()
+}
+
+// ours reports whether a package is of the module that is read.
+func (c *checker) ours(p *types.Package) bool {
+	return c.pkg.Module != nil && strings.HasPrefix(p.Path(), c.pkg.Module.Path)
+}
+
 // closed names a defined type of this module for which its package declares a constant
 // that is more than the absence of a word.
 func (c *checker) closed(t types.Type) string {
 	named, ok := t.(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || c.pkg.Module == nil ||
-		!strings.HasPrefix(named.Obj().Pkg().Path(), c.pkg.Module.Path) {
+	if !ok || named.Obj().Pkg() == nil || !c.ours(named.Obj().Pkg()) {
 		return ""
 	}
 	basic, ok := named.Underlying().(*types.Basic)

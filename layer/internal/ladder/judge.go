@@ -40,7 +40,7 @@ func (w *Work) judge(results []*Result, m *Model) {
 		shareDoubt(results)
 	}
 	if slices.ContainsFunc(w.Trace.Health().Findings,
-		func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }) {
+		func(f trace.Remark) bool { return f.Code == trace.CodeScrambled }) {
 		w.doubtScrambled(results)
 	}
 }

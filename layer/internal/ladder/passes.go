@@ -26,10 +26,19 @@ type Span struct {
 	Model    string // class of the outermost module frames, "" when unknown
 }
 
+// Subject is what evidence is for.
+type Subject string
+
+// The subjects.
+const (
+	OfPasses Subject = "passes"
+	OfLayers Subject = "layers"
+)
+
 // Evidence is one finding that passes or layers rest on.
 type Evidence struct {
-	// For is "passes" or "layers".
-	For string `json:"for"`
+	// For is what rests on it.
+	For Subject `json:"for"`
 	// Kind is the rung of the ladder.
 	Kind Rung `json:"kind"`
 	// Detail says what was found, in words and numbers.
@@ -109,7 +118,7 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Evide
 			passes[i].Step = seg.Step
 		}
 		if seg.Step != nil && len(passes) == 1 && ev.Kind != RungModule { // which says more
-			ev = Evidence{For: "passes", Kind: RungAnnotation,
+			ev = Evidence{For: OfPasses, Kind: RungAnnotation,
 				Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
 			passes[0].Evidence, passes[0].Kernels = RungAnnotation, seg.Kernels
@@ -147,7 +156,7 @@ func rung(passes []Span, kind Rung, conf float64, detail string) ([]Span, Eviden
 	for p := range passes {
 		passes[p].Evidence, passes[p].Conf = kind, conf
 	}
-	return passes, Evidence{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf, Detail: detail}
+	return passes, Evidence{For: OfPasses, Kind: kind, Passes: len(passes), Confidence: conf, Detail: detail}
 }
 
 // A stepSpan is an annotation that means a step.

@@ -70,7 +70,7 @@ func heavy(a classify.Role) bool {
 // read reads what a name shows.
 func read(f *classify.Facts) reading {
 	r := reading{first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
-	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == "pytorch"
+	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == classify.LibraryPyTorch
 	for _, a := range f.Ops {
 		if len(f.Ops) == 1 && slices.Contains(tags, a) {
 			r.tag = a

@@ -27,7 +27,7 @@ const (
 // scale compares durations with what a GPU can do: a trace whose milliseconds were written as microseconds, or whose
 // nanoseconds were, looks like any other. See [Find].
 func scale(g, launches *column.Columns, launchOf []int32, kernel func(i int) bool,
-	plain func(call int32) bool) (out []Finding) {
+	plain func(call int32) bool) (out []Suspicion) {
 	kernels, short, large, fast := 0, 0, 0, 0
 	least := int64(longCall)
 	names := map[uint32]bool{}
@@ -52,7 +52,7 @@ func scale(g, launches *column.Columns, launchOf []int32, kernel func(i int) boo
 		}
 	}
 	add := func(n int, format string, args ...any) {
-		out = append(out, Finding{TimeScale, int64(n), fmt.Sprintf(format, args...)})
+		out = append(out, Suspicion{TimeScale, int64(n), fmt.Sprintf(format, args...)})
 	}
 	switch {
 	case kernels >= leastKernels && short*shortShare > kernels:

@@ -37,8 +37,8 @@ const (
 	Kinds                         // how many there are
 )
 
-// Finding is one of them.
-type Finding struct {
+// Suspicion is one of them.
+type Suspicion struct {
 	Kind    Kind
 	Count   int64  // how many
 	Message string // one sentence with the figures
@@ -48,7 +48,7 @@ type Finding struct {
 // each one's launch call in launches, negative for none; kernel says that an activity is a
 // kernel, and plain that a call is no graph launch.
 func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func(i int) bool,
-	plain func(call int32) bool) (out []Finding) {
+	plain func(call int32) bool) (out []Suspicion) {
 	if g.Len() == 0 {
 		return nil
 	}
@@ -78,23 +78,23 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 		end = max(end, g.End(i))
 	}
 	if shared*sharedShare > g.Len() {
-		out = append(out, Finding{SharedLaunches, int64(shared), fmt.Sprintf(
+		out = append(out, Suspicion{SharedLaunches, int64(shared), fmt.Sprintf(
 			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are damaged, and what launched a kernel is not to be trusted", shared)})
 	}
 	if overlap > work/overlapShare {
-		out = append(out, Finding{ImpossibleOverlap, 1, fmt.Sprintf(
+		out = append(out, Suspicion{ImpossibleOverlap, 1, fmt.Sprintf(
 			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times are not to be trusted", time.Duration(overlap), time.Duration(work))})
 	}
 	if rest := end - g.Start[0] - jump; jumps > 0 && jump/column.FarSpans > rest {
-		out = append(out, Finding{TimeJump, int64(jumps), fmt.Sprintf(
+		out = append(out, Suspicion{TimeJump, int64(jumps), fmt.Sprintf(
 			"no GPU works for %v, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", time.Duration(jump), time.Duration(rest))})
 	}
 	if span := end - g.Start[0]; known && late > max(lateStart, span) {
-		out = append(out, Finding{ClocksApart, int64(g.Len()), fmt.Sprintf(
+		out = append(out, Suspicion{ClocksApart, int64(g.Len()), fmt.Sprintf(
 			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for is unknown", rough(late), rough(span))})
 	}
 	if work == 0 && g.Len() > 1 {
-		out = append(out, Finding{NoDurations, int64(g.Len()), fmt.Sprintf(
+		out = append(out, Suspicion{NoDurations, int64(g.Len()), fmt.Sprintf(
 			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said",
 			g.Len())})
 	}

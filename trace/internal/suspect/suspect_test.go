@@ -24,7 +24,7 @@ func found(n int, step, dur int64, change func(g *column.Columns, launch []int32
 	return strings.Join(codes, " ")
 }
 
-func findings(n int, step, dur int64, change func(g *column.Columns, launch []int32)) []suspect.Finding {
+func findings(n int, step, dur int64, change func(g *column.Columns, launch []int32)) []suspect.Suspicion {
 	g, calls := &column.Columns{}, &column.Columns{}
 	launch := make([]int32, n)
 	for i := range n {

@@ -45,6 +45,9 @@ const (
 	wordNorm      = "norm"
 )
 
+// stepRopeWrite is a step of its own, or a rotation and a write that one kernel does.
+const stepRopeWrite = "rope_write"
+
 // runWords are the words of steps, the first that a kernel does counts.
 var runWords = []struct {
 	step, word string
@@ -52,7 +55,7 @@ var runWords = []struct {
 }{
 	{"residual_norm", "residual add and norm", moves{2, 2}},
 	{"norm", wordNorm, moves{1, 1}},
-	{"rope_write", "rotary embedding and KV-cache write", moves{1, 1}},
+	{stepRopeWrite, "rotary embedding and KV-cache write", moves{1, 1}},
 	{"kv_write", "KV-cache write", moves{1, 1}},
 	{"rope", "rotary embedding", moves{1, 1}},
 	{"softmax", "softmax", moves{1, 1}},
@@ -119,7 +122,7 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 		s.border = !has("mean")
 	case category == classify.CategoryNorm || category == classify.CategoryRope ||
 		category == classify.CategorySoftmax || category == classify.CategoryKVCache:
-	case category == classify.CategorySamplingIO || operator == "sampling":
+	case category == classify.CategorySamplingIO || operator == opname.Sampling:
 		return runSort{border: true}
 	default:
 		w := category.Work()
@@ -129,7 +132,7 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 		return runSort{border: true}
 	}
 	for _, w := range runWords {
-		if has(w.step) || w.step == "rope_write" && has("rope") && has("kv_write") {
+		if has(w.step) || w.step == stepRopeWrite && has("rope") && has("kv_write") {
 			s.word, s.moves = w.word, w.moves
 			break
 		}

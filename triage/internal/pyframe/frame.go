@@ -30,6 +30,9 @@ var (
 	modelRoots               = framework.ModelRoots(framework.All())
 )
 
+// constructor is the function that makes an object.
+const constructor = "__init__"
+
 // noSignalFuncs are functions every call passes through.
 var noSignalFuncs = set("__call__", "_call_impl", "_wrapped_call_impl", "__torch_function__", "__torch_dispatch__",
 	"_fn", "inner", "wrapper", "custom_wrapper", "outer_wrapper", "wrapper_custom", "dispatch_wrapper",
@@ -143,7 +146,7 @@ func (f Frame) Rank() Rank {
 			if !strings.Contains(base, s) {
 				continue
 			}
-			if strings.Contains(f.Func, "capture") || f.Func == "__init__" {
+			if strings.Contains(f.Func, "capture") || f.Func == constructor {
 				return NoSignal // the complete model runs inside either
 			}
 			return Runner

@@ -50,7 +50,7 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := gate.Check{Name: g.Gate, Verdict: gate.VerdictOf(g.Outcome), Message: g.Text, Unit: "percent",
+		c := gate.Check{Name: g.Gate, Verdict: gate.VerdictOf(g.Outcome), Message: g.Text, Unit: gate.Percent,
 			Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
 		if g.Known {
 			c.Value = gate.Number(100 * g.Estimate)
@@ -71,7 +71,7 @@ func rowCheck(r *compare.Report, row *compare.Row) gate.Check {
 		c.Message = "not judged: " + c.Message
 	case row.Significant && delta > 0:
 		c.Verdict = gate.Failed
-	case row.Found == "not clear":
+	case row.Found == compare.NotClear:
 		c.Verdict = gate.Skipped
 		c.Message = "not clear: " + c.Message
 	}

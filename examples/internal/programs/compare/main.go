@@ -23,6 +23,12 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
+// The values of --normalize.
+const (
+	asMeasured = "none"
+	perToken   = "tokens"
+)
+
 // Program returns the program with fresh flags.
 func Program() app.Program { return program() }
 
@@ -75,7 +81,7 @@ func program() app.Program {
 			fs.StringVar(&o.bLabel, "b-label", "", "`NAME`: label of side B (default: the file)")
 			fs.StringVar(&o.aConfig, "a-config", "", "`FILE`: config.json of side A's model")
 			fs.StringVar(&o.bConfig, "b-config", "", "`FILE`: config.json of side B's model (default: side A's)")
-			fs.StringVar(&o.normalize, "normalize", "none",
+			fs.StringVar(&o.normalize, "normalize", asMeasured,
 				"`none|tokens`: tokens compares time per token if no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE`: 3% or 'regression 3%' (step), work=3%, waiting=3%, host=3%, operator:attention=5%; repeatable; exit 3: failed, 4: undecided")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit with 0 if a gate is undecided")
@@ -206,8 +212,8 @@ func (o *options) compare() (compare.Options, error) {
 		out.Allow = append(out.Allow, code)
 	}
 	switch o.normalize {
-	case "none":
-	case "tokens":
+	case asMeasured:
+	case perToken:
 		out.PerToken = true
 	default:
 		return out, app.Usagef("--normalize %q: want none or tokens", o.normalize)
@@ -302,7 +308,7 @@ func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, err
 	}
 	var out []string
 	for _, s := range v.Serving {
-		out = append(out, s.Message)
+		out = append(out, s.Evidence)
 	}
 	return out, nil
 }

@@ -23,6 +23,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// merged is the value of --devices that takes all GPUs as one.
+const merged = "merged"
+
 // Program returns the program with fresh flags.
 func Program() app.Program { return program() }
 
@@ -73,7 +76,7 @@ func program() app.Program {
 			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the published metrics")
 			fs.BoolVar(&o.jsonOnly, "json-only", false,
 				"the same as --format json")
-			o.devices = app.Choice(fs, "devices", "`HOW`: judge each GPU, or all merged (for --comparable)", "each", "merged")
+			o.devices = app.Choice(fs, "devices", "`HOW`: judge each GPU, or all merged (for --comparable)", "each", merged)
 			fs.BoolVar(&o.comparable, "comparable", false,
 				"print the published detector's exact figures")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON")
@@ -163,7 +166,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 			return c.Untold("the published detector has no such figure: leave --comparable out")
 		})
 	}
-	if *o.devices == "merged" {
+	if *o.devices == merged {
 		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
 	}
 	defer app.CollectOften()()

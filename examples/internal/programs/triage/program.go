@@ -23,6 +23,13 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
+// Values of flags: the server is found, fusions are found by words, the overlap table is the published script's.
+const (
+	auto        = "auto"
+	keyword     = "keyword"
+	asPublished = "published"
+)
+
 // options are the program's own flags.
 type options struct {
 	input, mapping, formal string
@@ -75,9 +82,9 @@ func program() app.Program {
 			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "`N`: kernel rows per stage (default: all)")
 			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "`N`: rows of the overlap table; 0: all")
 			fs.Float64Var(&o.minShare, "min-share", 1, "`PERCENT`: hide rows below this share of the stage's GPU time")
-			o.fuseMode = app.Choice(fs, "fuse-mode", "`HOW`: find fusions by", "chain", "keyword")
+			o.fuseMode = app.Choice(fs, "fuse-mode", "`HOW`: find fusions by", "chain", keyword)
 			o.overlapMode = app.Choice(fs, "overlap-mode",
-				"`HOW`: rows of the overlap table", "exposure", "published")
+				"`HOW`: rows of the overlap table", "exposure", asPublished)
 			fs.StringVar(&o.compare, "compare-input", "", "`FILE|DIR`: older run to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", 5,
 				"`PERCENT`: by how much a stage may be slower (--compare-input)")
@@ -101,7 +108,7 @@ func (o *options) settings() (triage.Options, error) {
 	if o.overlapLimit <= 0 {
 		opts.OverlapLimit = -1
 	}
-	if o.framework == "auto" {
+	if o.framework == auto {
 		o.framework = ""
 	}
 	if o.framework != "" {
@@ -180,16 +187,16 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
 	}
 	// the published script prints empty tables
-	if len(report.Stages) == 0 && *o.fuseMode != "keyword" && live.Invalid(report.Capture) == nil {
+	if len(report.Stages) == 0 && *o.fuseMode != keyword && live.Invalid(report.Capture) == nil {
 		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
 	}
 	profile := report.WriteProfile
-	if *o.fuseMode == "keyword" {
+	if *o.fuseMode == keyword {
 		if report, err = withKeywords(ctx, in, report, opts); err != nil {
 			return err
 		}
 	}
-	if *o.overlapMode == "published" {
+	if *o.overlapMode == asPublished {
 		report = withPublishedOverlap(report, opts)
 	}
 	if err := o.writePprof(env, profile); err != nil {

@@ -41,7 +41,15 @@ func judge(s Stage, n Name, l Level, t string) int {
 	return 5
 }
 
-// made is of a word that is spelled twice.
-var made Stage = "decode" // 6
+// row has plain strings.
+type row struct {
+	unit  string
+	limit *string
+}
 
-var _ = judge
+func (r row) percent() bool { return r.unit == "percent" || *r.limit == "none" || r.unit == "" } // 6, 7
+
+// made is of a word that is spelled twice.
+var made Stage = "decode" // 8
+
+var _, _ = judge, row.percent
