@@ -7,7 +7,7 @@ import (
 )
 
 // TestFloorsHaveTheirRows: what passes and operators have to take goes to the rows of the report that are about them.
-// A floor of a pass that the report lacks is an error, and so is an operator without a row of floors.
+// One of a pass or an operator that the report lacks is an error.
 func TestFloorsHaveTheirRows(t *testing.T) {
 	p := &reportPart{name: "x"}
 	r := &Report{parts: []*reportPart{p}, Passes: []ReportPass{{Index: 3}, {Index: 4}}}
@@ -20,13 +20,18 @@ func TestFloorsHaveTheirRows(t *testing.T) {
 	}
 	r.light = &roofline.Report{Operators: []roofline.Row{{LayerType: "layers", Operator: "o_proj",
 		Cost: roofline.Cost{Floor: 5}}}}
-	row := ReportOperator{LayerType: "layers", Operator: "o_proj"}
-	if err := r.addFloor(&row); err != nil || row.Floor != 5 {
-		t.Errorf("%+v, %v", row, err)
+	rows := []ReportOperator{{LayerType: "layers", Operator: "rope"}, {LayerType: "layers", Operator: "o_proj"}}
+	if err := r.addCosts(rows); err != nil || rows[1].Floor != 5 || rows[0].Floor != 0 {
+		t.Errorf("%+v, %v", rows, err)
 	}
-	for _, row := range []ReportOperator{{LayerType: "layers", Operator: "down_proj"}, {LayerType: "outside layers", Operator: "o_proj"}} {
-		if err := r.addFloor(&row); err == nil || row.Floor != 0 {
-			t.Errorf("%+v has the floor of another row", row)
+	for _, other := range []ReportOperator{{LayerType: "layers", Operator: "down_proj"},
+		{LayerType: "outside layers", Operator: "o_proj"}} {
+		if err := r.addCosts([]ReportOperator{other}); err == nil {
+			t.Errorf("the cost of an operator that the report lacks is dropped: it has %+v", other)
 		}
+	}
+	r.light.Operators[0].LayerType = roofline.AllLayers // copies, which have a row of their own
+	if err := r.addCosts(rows[:1]); err != nil {
+		t.Error(err)
 	}
 }

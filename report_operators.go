@@ -107,17 +107,18 @@ func (r *Report) addOperators() error {
 				r.addCounted(i, pass, p)
 				continue
 			}
+			from := len(r.Operators)
 			for _, s := range p.operators(pass) {
 				row := s.ReportOperator
 				row.Trace, row.Pass, row.Stage, row.Layers = i, pass, p.d.Passes[pass].Stage, len(s.layers)
 				row.Share = ratio(row.Time, p.wall[pass])
 				row.Category = p.d.CategoryLabel(largest(s.category))
-				if r.light != nil && p == r.main() && pass == r.light.Steady {
-					if err := r.addFloor(&row); err != nil {
-						return err
-					}
-				}
 				r.Operators = append(r.Operators, row)
+			}
+			if r.light != nil && p == r.main() && pass == r.light.Steady {
+				if err := r.addCosts(r.Operators[from:]); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -141,15 +142,23 @@ func (r *Report) addCounted(i, pass int, p *reportPart) {
 	}
 }
 
-// addFloor takes over what the operator has to take.
-func (r *Report) addFloor(row *ReportOperator) error {
-	for _, l := range r.light.Operators {
-		if l.LayerType == row.LayerType && l.Operator == row.Operator {
-			row.Floor, row.Bound, row.PeakShare = l.Floor, l.Bound, l.PeakShare
-			return nil
+// addCosts takes over what the operators of a pass have to take. Operators that are copies alone have no cost of their
+// own: the row of all copies of the pass has it.
+func (r *Report) addCosts(rows []ReportOperator) error {
+	for i := range r.light.Operators {
+		l := &r.light.Operators[i]
+		at := slices.IndexFunc(rows, func(x ReportOperator) bool {
+			return x.LayerType == l.LayerType && x.Operator == l.Operator
+		})
+		switch {
+		case l.LayerType == roofline.AllLayers:
+		case at < 0:
+			return fmt.Errorf("strata: cost of %s of %s, which the report lacks", l.Operator, l.LayerType)
+		default:
+			rows[at].Floor, rows[at].Bound, rows[at].PeakShare = l.Floor, l.Bound, l.PeakShare
 		}
 	}
-	return fmt.Errorf("strata: %s of %s in pass %d has no row of floors", row.Operator, row.LayerType, row.Pass)
+	return nil
 }
 
 // operators sums the kernels of a pass by layer type and operator, in order of

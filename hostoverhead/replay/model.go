@@ -105,10 +105,10 @@ func (m *model) read(ctx context.Context) error {
 			orphans++
 		}
 	}
+	if m.passes > 0 && m.d.Passes[0].PassEvidence == layer.RungWhole {
+		m.passes = 0 // all that runs is taken as one: these are no steps
+	}
 	switch {
-	case m.passes > 0 && m.d.Passes[0].PassEvidence == layer.RungWhole:
-		m.passes = 0
-		fallthrough
 	case m.passes < leastPasses:
 		m.hidden = fmt.Sprintf("how steps differ shows in four steps or more, and the trace has %d", m.passes)
 	case 50*orphans > n:

@@ -35,8 +35,8 @@ const (
 	// muchTime is the share of a pass from which operators without a floor are named: twice as fast they would win 5%,
 	// more than runs differ by.
 	muchTime = 0.1
-	// leastGain is the share of a pass from which misaligned sizes are a finding of their own: runs differ by as much.
-	leastGain = 0.01
+	// leastLoss is the share of what a group loses from which an operator is named: runs differ by as much.
+	leastLoss = 0.01
 )
 
 // The codes of findings that others ask for.
@@ -262,7 +262,7 @@ func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.M
 		}
 		gain += max(0, min(m.above, m.raw-padded))
 	}
-	if float64(gain) < leastGain*float64(r.pass.Wall) {
+	if gain == 0 {
 		return list
 	}
 	if best > 0 {
@@ -275,9 +275,7 @@ func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.M
 	if worst.longest.Valid() {
 		f.Place.Kernel = shortName(worst.longest)
 	}
-	if gain > 0 {
-		add(f, finding.Recoverable, gain)
-	}
+	add(f, finding.Recoverable, gain)
 	return rest
 }
 

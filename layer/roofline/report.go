@@ -166,6 +166,9 @@ type Item struct {
 	group group
 }
 
+// AllLayers is the layer type of the row of what is counted for a pass as a whole: its copies.
+const AllLayers = "whole pass"
+
 // Row is one operator of one layer type: all its layers of one pass together.
 type Row struct {
 	LayerType string      `json:"layer_type"` // type of the layers

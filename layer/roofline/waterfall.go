@@ -189,7 +189,7 @@ func sharesOf(list []merged) string {
 	}
 	n := len(list)
 	lost := func(m merged) bool {
-		return float64(m.above) >= leastGain*float64(all) && float64(m.floor) < wellRun*float64(m.raw)
+		return float64(m.above) >= leastLoss*float64(all) && float64(m.floor) < wellRun*float64(m.raw)
 	}
 	if slices.ContainsFunc(list, lost) {
 		list = slices.DeleteFunc(list, func(m merged) bool { return !lost(m) })
@@ -284,7 +284,7 @@ func (r *measured) rows() []Row {
 		out = append(out, row)
 	}
 	if r.apart.Kernels > 0 {
-		r.apart.LayerType, r.apart.Operator, r.apart.Stage, r.apart.Count = "whole pass", "copies and fills", r.stage, 1
+		r.apart.LayerType, r.apart.Operator, r.apart.Stage, r.apart.Count = AllLayers, "copies and fills", r.stage, 1
 		if slices.ContainsFunc(r.order, func(c *cell) bool { return c.group == copies && c.instances > 0 }) {
 			r.apart.Operator = "other copies and fills"
 		}
