@@ -55,11 +55,15 @@ func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
 
 // addFloors takes over what the passes of a part have to take.
 func (r *Report) addFloors(p *reportPart, floors []roofline.Pass) error {
+	rows := map[int]int{} // places in Passes by index
+	for i := range r.Passes {
+		if r.Passes[i].Trace == r.index(p) {
+			rows[r.Passes[i].Index] = i
+		}
+	}
 	for k := range floors {
-		at := slices.IndexFunc(r.Passes, func(x ReportPass) bool {
-			return x.Trace == r.index(p) && x.Index == floors[k].Index
-		})
-		if at < 0 {
+		at, ok := rows[floors[k].Index]
+		if !ok {
 			return fmt.Errorf("strata: %s: floor of pass %d, which the report lacks", p.name, floors[k].Index)
 		}
 		r.Passes[at].Floor = floors[k].Floor

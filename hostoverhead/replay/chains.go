@@ -70,11 +70,11 @@ func ExplainFusions(ctx context.Context, list []*layer.Analysis, r *triage.Repor
 					}
 				}
 			}
-		}
-		if err := attach(r.Findings, gains, func(f *finding.Finding, e *Edit) bool {
-			return f.Kind == finding.Fusion && f.Code == e.Name
-		}); err != nil {
-			return err
+			for i := range r.Findings { // rows without a gain have none
+				if f := &r.Findings[i]; f.Kind == finding.Fusion && f.Code == edits[n].Name {
+					f.Gains = append(f.Gains, gains[n].Gain)
+				}
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -60,14 +61,16 @@ func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdi
 	if err != nil {
 		return err
 	}
-	gains, err := Analyze(ctx, ranks[r.File], d, Suggest(r))
+	about := func(f *finding.Finding, e *Edit) bool { return f.Kind == finding.IdleTime && f.Cause == e.cause }
+	edits := slices.DeleteFunc(Suggest(r), func(e Edit) bool { // answers are said with a finding
+		return !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return about(&f, &e) })
+	})
+	gains, err := Analyze(ctx, ranks[r.File], d, edits)
 	if err != nil {
 		return err
 	}
 	for _, list := range [][]finding.Finding{r.Findings, v.Findings} {
-		if err := attach(list, gains, func(f *finding.Finding, e *Edit) bool {
-			return f.Kind == finding.IdleTime && f.Cause == e.cause
-		}); err != nil {
+		if err := attach(list, gains, about); err != nil {
 			return err
 		}
 	}
