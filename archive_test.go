@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -74,6 +75,7 @@ func tarred(t *testing.T, packed bool, members ...member) []byte {
 // TestArchivesAreDirectories: archives of ranks, and a trace that is not the first file, are read as directories.
 // Limits hold, nothing is left over, and names cannot leave the directory.
 func TestArchivesAreDirectories(t *testing.T) {
+	testdata.ManyInputs(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()},
 		member{"run/x-TP-1.trace.json.gz", demo.Trace()}

@@ -133,6 +133,7 @@ func TestPagesAreDeterministic(t *testing.T) {
 // TestPagesStaySmall: a window with more kernels than a page keeps is summarised, with few names as in real runs and
 // with more names, and longer ones, than any run has.
 func TestPagesStaySmall(t *testing.T) {
+	testdata.ManyInputs(t)
 	passes := 80
 	if !testdata.Long() {
 		passes = 8

@@ -46,6 +46,7 @@ const spinning = "nvshmemx_wait_until_all"
 // TestNoRowDecidesAHeadline: a row that cannot be right leaves the share of idle time and the comparison with the trace
 // as it was, or the report names it and gives no figure.
 func TestNoRowDecidesAHeadline(t *testing.T) {
+	testdata.ManyInputs(t)
 	for name, of := range map[string]func(t *testing.T, fault int) (path, kernel string){
 		"graph replays": jsonWithFault, "eager": eagerWithFault, "nsys": nsysWithFault,
 	} {
@@ -190,6 +191,7 @@ func nsysWithFault(t *testing.T, fault int) (path, kernel string) {
 // TestNoRowOfRealTracesDecides: no headline of a recorded trace depends on one row; that of one pass is said for the
 // one whose first pass loads the model.
 func TestNoRowOfRealTracesDecides(t *testing.T) {
+	testdata.ManyInputs(t)
 	for _, c := range []struct{ name, want string }{
 		{"traces/torch/train-graphs-5streams-a100.json.gz", ""},
 		{"traces/torch/train-pair-rank-0.json.gz", "2 passes of unknown stage: too few to check the mean"},

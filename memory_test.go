@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
@@ -37,6 +38,7 @@ var memoryTraces = []struct {
 // meanwhile. What is alive is counted where the context is looked at, which is between stages and passes, so that
 // garbage does not count.
 func TestMemoryKept(t *testing.T) {
+	testdata.ManyInputs(t)
 	analyzeAll(t, repeated(t, gen.Demo(), 1)()) // the rules of names are read once
 	for _, c := range memoryTraces {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -31,6 +32,7 @@ func manyNames(t *testing.T, n int) string {
 // TestWorkOfManyNames: the report of four times as many names allocates four times as much, and a name is judged by a
 // user's rules twice at most, however often it runs.
 func TestWorkOfManyNames(t *testing.T) {
+	testdata.ManyInputs(t)
 	const few, times = 2000, 4
 	work := func(n int) float64 {
 		path := manyNames(t, n)

@@ -435,6 +435,7 @@ func TestReportOfUnknownOperators(t *testing.T) {
 // would say more. Every evidence has short sentences, which a person has read: without its figures and names it is in
 // testdata/evidence.golden (STRATA_LONG=1 go test . -run NoFindingAsks -update).
 func TestNoFindingAsksForAConfig(t *testing.T) {
+	testdata.ManyInputs(t)
 	const path = "testdata/evidence.golden"
 	golden, err := os.ReadFile(path)
 	if err != nil && !*updateMessages {

@@ -13,6 +13,7 @@ import (
 // TestOnlyTheScrambledTraceIs: of all reference traces the one whose records are scrambled is degraded for it, and no
 // other; the times of none are in another unit than the file says.
 func TestOnlyTheScrambledTraceIs(t *testing.T) {
+	testdata.ManyInputs(t)
 	const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
 	files, _ := filepath.Glob("../shared/traces/*/*")
 	if len(files) == 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // modelJob is what testdata/contract_models.py is asked, and what it says.
@@ -55,6 +56,7 @@ func askModels(t *testing.T, job modelJob) modelAnswer {
 // fields are refused, and a server that describes itself gets all that it lists. The bodies are those of real runs
 // against a server that describes itself as FastAPI does, or not at all.
 func TestRequestModels(t *testing.T) {
+	testdata.ManyInputs(t)
 	frameworks := map[string]capture.Framework{"sglang": capture.FrameworkSGLang, "vllm": capture.FrameworkVLLM,
 		"trtllm": capture.FrameworkTensorRT, "tokenspeed": capture.FrameworkTokenSpeed}
 	names := askModels(t, modelJob{}).Models

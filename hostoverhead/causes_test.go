@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/idle"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
@@ -47,6 +48,7 @@ func idleCases(t *testing.T, f func(t *testing.T, c idle.Case, tr *trace.Trace))
 // TestOneKnownCause: runs whose GPU is idle for one reason. The ledger books it on that reason, and the verdict is YES
 // where the host is the reason and NO where it is not.
 func TestOneKnownCause(t *testing.T) {
+	testdata.ManyInputs(t)
 	kinds := map[string]bool{}
 	injected, right, sure := 0, 0, 0
 	defer func() {

@@ -40,6 +40,7 @@ var worse = map[trace.HealthStatus]int{trace.HealthOK: 0, trace.HealthDegraded: 
 // and one that is late leave the answer as it is, or make it inconclusive and are
 // named; the trace's health is not better with them.
 func TestNoSingleRowDecides(t *testing.T) {
+	testdata.ManyInputs(t)
 	type row struct {
 		Ph, Cat, Name string
 		TS            float64 `json:"ts"`

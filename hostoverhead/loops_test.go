@@ -54,6 +54,7 @@ func loops(t *testing.T, f func(t *testing.T, l idle.Loop, tr *trace.Trace)) {
 // length does not: a loader of 99 ms has the verdict of one of 101 ms, and a server that polls for requests that of
 // one that sleeps.
 func TestCausesDecide(t *testing.T) {
+	testdata.ManyInputs(t)
 	loops(t, func(t *testing.T, l idle.Loop, tr *trace.Trace) {
 		v := judged(t, tr)
 		if !slices.Contains(l.Verdicts, v.Verdict.String()) {

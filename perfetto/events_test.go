@@ -50,6 +50,7 @@ func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 // A copy of any format holds all that the original does, overlapping kernels
 // in full, and the tracks.
 func TestAnnotatePftrace(t *testing.T) {
+	testdata.ManyInputs(t)
 	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
 		"traces/nsys/torchrun-2gpu-hopper.sqlite", "traces/other/rocpd-3.0.0-sample.db",
 		"traces/other/jax-conv-mi300.xplane.pb", "traces/other/rocprofv3-908_results.json.gz"} {

@@ -27,6 +27,7 @@ func allActivities(tr *trace.Trace) []trace.EventID {
 // TestWhatRemainsIsListed: under every combination of redactions each planted
 // secret that is left in the bytes of the slice is in the list of what remains. What cannot hide is not written.
 func TestWhatRemainsIsListed(t *testing.T) {
+	testdata.ManyInputs(t)
 	dir := t.TempDir()
 	src := filepath.Join(dir, "t.json")
 	if err := os.WriteFile(src, planted(), 0o644); err != nil {

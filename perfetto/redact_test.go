@@ -217,6 +217,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 // TestRedactedTracesSayTheSame: hiding everything changes neither passes nor
 // layers nor the categories of real traces.
 func TestRedactedTracesSayTheSame(t *testing.T) {
+	testdata.ManyInputs(t)
 	for i, name := range []string{"sglang-qwen3-8b-decode-graph-mi300.json.gz",
 		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
 		"sglang-qwen3-8b-extend-eager-mi300.json.gz"} {

@@ -219,6 +219,7 @@ func TestBillionTinyEventsStopAtTheLimit(t *testing.T) {
 // TestThingsThatAreNotEventsAreCountedInConstantMemory: there is no limit to
 // these, and they need none.
 func TestThingsThatAreNotEventsAreCountedInConstantMemory(t *testing.T) {
+	testdata.ManyInputs(t)
 	n := huge() / 200
 	for name, part := range map[string]string{
 		"empty": `{},{},`, "numbers": `{"ph":"M"},1,`, "commas": `,`, "no-phase": `{"a":1},`,
@@ -318,6 +319,7 @@ func packed(t *testing.T, format string, part int) io.Reader {
 // TestCompressionBombsAreRefused: a stream that expands a thousandfold is given
 // up at 1 GiB, with the memory of one event.
 func TestCompressionBombsAreRefused(t *testing.T) {
+	testdata.ManyInputs(t)
 	for _, format := range []string{"gzip", "zstd"} {
 		limits, part := trace.Limits{}, 64<<20
 		if !testdata.Long() {

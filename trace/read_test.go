@@ -108,6 +108,7 @@ func ns(t *testing.T, raw json.RawMessage) int64 {
 // TestRealFilesAgainstEncodingJSON: counts by phase and category, and the exact
 // start and duration of every stored event, equal an independent reading.
 func TestRealFilesAgainstEncodingJSON(t *testing.T) {
+	testdata.ManyInputs(t)
 	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			var doc struct{ TraceEvents []jsonEvent }
@@ -218,6 +219,7 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 
 // TestTruncationNeverLosesAWholeEvent cuts a small trace at every byte, plain and gzipped.
 func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
+	testdata.ManyInputs(t)
 	var ends []int64
 	r := trace.Reader{Input: strings.NewReader(small)}
 	for rec, err := range r.Records(t.Context()) {

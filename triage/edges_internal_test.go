@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -345,6 +346,7 @@ func TestEvidenceOfAFuseRow(t *testing.T) {
 // TestEvidenceOfManyNames: a row of as many names as launches has each of them. Comparing each with each took 20 s;
 // [groups] looks them up, so a name costs less than one allocation, and of many names no more than of few.
 func TestEvidenceOfManyNames(t *testing.T) {
+	testdata.ManyInputs(t)
 	work := func(n int) float64 {
 		p := activity.NewPool()
 		p.Facts, p.Labels = kernels(n), make([]string, n)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
@@ -129,6 +130,7 @@ func TestPairsOfFusedAndUnfused(t *testing.T) {
 }
 
 func TestFuseRowsAreTheTruth(t *testing.T) {
+	testdata.ManyInputs(t)
 	for _, tt := range fuseTruth {
 		t.Run(tt.trace, func(t *testing.T) {
 			r := analyze(t, "traces/torch/"+tt.trace+".json.gz", "", triage.Options{})

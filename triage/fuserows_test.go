@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -238,6 +239,7 @@ var serverNames = map[string]string{"sglang": "SGLang", "vllm": "vLLM", "trtllm"
 // TestEveryRegistryRow: of each row, on each kind of GPU and in each server that it names, the fused kernel is found
 // where the path exists and the chain says whether it can be had; no chain is found where the fused kernel runs.
 func TestEveryRegistryRow(t *testing.T) {
+	testdata.ManyInputs(t)
 	reg := fusion.Load()
 	rows := 0
 	for i := range reg.Patterns {

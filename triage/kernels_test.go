@@ -16,6 +16,7 @@ import (
 // line of all kernel rows that the reference prints. What is not compared, and
 // why, is written in docs/differences.md.
 func TestKernelTablesEqualReference(t *testing.T) {
+	testdata.ManyInputs(t)
 	rows := 0
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {

@@ -90,6 +90,7 @@ func TestEveryBitInFrontOfTheEvents(t *testing.T) {
 // TestFrontDamageIsLinear: what is looked at for a key or an event must not be
 // looked at again for each byte of it.
 func TestFrontDamageIsLinear(t *testing.T) {
+	testdata.ManyInputs(t)
 	size := 1 << 20
 	if !testdata.Long() {
 		size = 1 << 18 // what is quadratic takes minutes for it, too

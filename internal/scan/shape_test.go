@@ -8,10 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // What an event holds does not depend on the events before it, whose beginnings the parser remembers.
 func TestEventsAreReadAloneAsInCompany(t *testing.T) {
+	testdata.ManyInputs(t)
 	usual := ev("a", `, "args": {"correlation": 4}`)
 	variants := []string{usual, ev("b"), ev(`c\"d`), ev(""), ev("e", `, "id": 3`)}
 	for _, r := range [][2]string{

@@ -83,6 +83,18 @@ func SharedGlob(tb testing.TB, pattern string) []string {
 // every package whose tests do not register the flag.
 func Long() bool { return os.Getenv("STRATA_LONG") != "" }
 
+// raced says that the race detector watches.
+var raced bool
+
+// ManyInputs skips a test that asks the same of many inputs, one after another, where the race detector watches:
+// another test of its package starts the same goroutines, and each input takes ten times as long.
+func ManyInputs(t testing.TB) {
+	t.Helper()
+	if raced && !Long() {
+		t.Skip("SKIPPED: set STRATA_LONG=1 to ask many inputs under the race detector")
+	}
+}
+
 // Large is the size in bytes from which on a reference trace is read by a third
 // of the tests only.
 const Large = 1e6

@@ -148,6 +148,7 @@ func TestMuchTimeWithoutAFloorIsNamed(t *testing.T) {
 // TestNoRowAboveThePeak: on every shared trace no row has a floor above its time, with or without a config, and what
 // is faster than possible is said.
 func TestNoRowAboveThePeak(t *testing.T) {
+	testdata.ManyInputs(t)
 	files, _ := filepath.Glob(testdata.Shared(t, "traces/torch") + "/*.json.gz")
 	if len(files) == 0 {
 		t.Skip("NOT TESTED: no shared traces")

@@ -149,6 +149,7 @@ func TestNestedSlicesInOrderOfTime(t *testing.T) {
 
 // Cut off at any packet or byte, every whole event is kept and the loss is counted.
 func TestTruncated(t *testing.T) {
+	testdata.ManyInputs(t)
 	packets := encode(t, document(t), pftracegen.Stages)
 	whole := bytes.Join(packets, nil)
 	all := len(lines(read(t, whole), true))
