@@ -51,8 +51,7 @@ func (r *Report) addHost(ctx context.Context) error {
 	}
 	r.host = v
 	for _, f := range v.Findings { // before those of the deciding GPU
-		// A damaged recording is a finding of the recording.
-		if f.Kind == finding.ServingPath || f.Kind == finding.Doubt && f.Code != hostoverhead.DoubtTraceIncomplete.String() {
+		if f.Kind == finding.ServingPath || f.Kind == finding.Doubt && !ofRecording(f.Code) {
 			r.take(r.main(), f)
 		}
 	}
@@ -85,6 +84,15 @@ func (r *Report) addHost(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// ofRecording says that a doubt about the host is of what [layer.Analysis.Findings] has as a finding of the recording.
+func ofRecording(doubt string) bool {
+	switch hostoverhead.DoubtCode(doubt) {
+	case hostoverhead.DoubtTraceIncomplete, hostoverhead.DoubtLaunchesMissing, hostoverhead.DoubtNoLaunchCalls:
+		return true
+	}
+	return false
 }
 
 // partOf is the part whose GPU a verdict judges, nil where the report is of another GPU.

@@ -117,12 +117,12 @@ func (r *Report) stageCounts() string {
 	return " (" + strings.Join(out, ", ") + ")"
 }
 
-// codes are those of the remarks on the recording.
+// codes are those of the remarks that make the recording what it is.
 func (r *Report) codes() string {
 	var list []trace.Code
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			if !slices.Contains(list, f.Code) {
+			if f.Severity != trace.HealthOK && !slices.Contains(list, f.Code) {
 				list = append(list, f.Code)
 			}
 		}

@@ -158,6 +158,29 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 	}
 }
 
+// TestWhatDoubtsCausesOnly: work without launch calls is one finding, with one fix, and comes after what takes time; time
+// outside of annotated steps is not mended by annotating them.
+func TestWhatDoubtsCausesOnly(t *testing.T) {
+	r := reported(t, testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz"), strata.ReportOptions{})
+	var about []string
+	for i, f := range r.Findings {
+		switch {
+		case f.Kind == finding.Coverage:
+			if !strings.HasPrefix(f.Do, "Record more steps") || !strings.Contains(f.Evidence, "before the first pass") {
+				t.Errorf("%s, evidence %s", f.Do, f.Evidence)
+			}
+		case strings.Contains(f.Evidence, "launch call") && f.Measure == finding.NoMeasure:
+			about = append(about, f.Code)
+			if i == 0 || r.Findings[i-1].Kind == finding.Coverage {
+				t.Errorf("finding %d is %s, before what takes time", i, f.Text)
+			}
+		}
+	}
+	if !slices.Equal(about, []string{string(trace.CodeOrphans)}) {
+		t.Errorf("findings about launches: %v, want one", about)
+	}
+}
+
 // TestReportOfSeveralModels: each model has its passes, its operators, and a step of its own that shares are of.
 func TestReportOfSeveralModels(t *testing.T) {
 	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true,

@@ -48,6 +48,13 @@ func TestSteadyRun(t *testing.T) {
 		d.chooseSteady(never)
 		return fmt.Sprint(d.Steady.Pass, " ", d.Steady.Run, " ", d.Steady.TolerancePct, " ", d.Steady.Reason)
 	}
+	d := &Device{Passes: passesOf(200, 100, 109, 104, 105, 101, 200)} // 3 is the median
+	d.chooseSteady(never)
+	for p := range d.Passes {
+		if got, want := d.Steady.Holds(p), p >= 1 && p <= 5; got != want {
+			t.Errorf("pass %d is in the run from 1 to 5: %v", p, got)
+		}
+	}
 	same := func([]ForwardPass) {}
 	for _, c := range []struct {
 		name string

@@ -2,11 +2,13 @@ package layer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -20,8 +22,11 @@ func (a *Analysis) Findings() []finding.Finding {
 	var out []finding.Finding
 	if h := &a.Health; h.Status == trace.HealthDegraded || h.Status == trace.HealthUnusable {
 		f := finding.Finding{Kind: finding.Health, Code: string(h.Status), Text: "Recording is " + string(h.Status),
-			Confidence: finding.High,
-			Advice:     finding.Health.Info().Advice}
+			Confidence: finding.High}
+		info, attribution := gravest(h)
+		if f.Do = info.Do; attribution { // times are right: what they show comes first
+			f.Kind, f.Code, f.Text = finding.Doubt, string(info.Code), info.Title
+		}
 		switch source := a.Trace().Meta().Source; {
 		case h.Status == trace.HealthUnusable && a.Trace().Len(event.LaneGPU) == 0:
 			f.Do = "Record GPU activities: " + source.Record(trace.WantGPU) + "."
@@ -47,11 +52,58 @@ func (a *Analysis) Findings() []finding.Finding {
 		return out
 	}
 	left := main.Time - main.InPasses
+	evidence := fmt.Sprintf("Only %s%% of GPU time is in passes. Figures per pass exclude the rest.",
+		table.Percent(float64(main.InPasses), float64(main.Time), 1))
+	advice := finding.Coverage.Info().Advice
+	switch around := main.aroundPasses(); {
+	case !slices.ContainsFunc(main.Passes, annotated):
+	case 2*around > left:
+		evidence += fmt.Sprintf(" %s of it lies before the first pass or after the last.", table.Duration(around))
+		advice = finding.Advice{Do: "Record more steps, so that the ends of the window weigh less."}
+	default:
+		advice = finding.Advice{Do: "Annotate what runs between the steps, too."}
+	}
 	return append(out, finding.Finding{Kind: finding.Coverage, Text: finding.Coverage.Info().Title,
 		Confidence: finding.High,
-		Evidence: fmt.Sprintf("Only %s%% of GPU time is in passes. Figures per pass exclude the rest.",
-			table.Percent(float64(main.InPasses), float64(main.Time), 1)),
+		Evidence:   evidence,
 		Size: finding.Size{Measure: finding.Taken, Total: left,
 			Share: float64(left) / float64(max(main.Time, time.Nanosecond)), Of: finding.OfGPU},
-		Place: finding.Place{Device: finding.At(int(main.ID))}, Advice: finding.Coverage.Info().Advice})
+		Place: finding.Place{Device: finding.At(int(main.ID))}, Advice: advice})
+}
+
+// gravest is the code of what damages a recording most; attribution says that only what launched the work is in doubt.
+func gravest(h *trace.Health) (info trace.CodeInfo, attribution bool) {
+	attribution = true
+	codes := trace.Codes()
+	for _, f := range h.Findings { // the gravest first
+		of := slices.IndexFunc(codes, func(c trace.CodeInfo) bool { return c.Code == f.Code })
+		if f.Severity == trace.HealthOK || of < 0 {
+			continue
+		}
+		only := slices.Equal(f.Affects, []trace.Area{trace.AffectsAttribution})
+		if info.Code == "" || attribution && !only {
+			info = codes[of]
+		}
+		attribution = attribution && only
+	}
+	return info, attribution
+}
+
+func annotated(p ForwardPass) bool { return p.PassEvidence == ladder.RungAnnotation }
+
+// aroundPasses is the time of what runs before the first pass or after the last.
+func (a *Device) aroundPasses() (sum time.Duration) {
+	if len(a.Passes) == 0 {
+		return 0
+	}
+	from, to := a.Passes[0].Start, a.Passes[0].End
+	for _, p := range a.Passes {
+		from, to = min(from, p.Start), max(to, p.End)
+	}
+	for k := range a.Kernels() {
+		if e := k.Event(); k.Place().Pass == trace.None && (e.End() <= from || e.Start() >= to) {
+			sum += e.Duration()
+		}
+	}
+	return sum
 }

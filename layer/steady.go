@@ -18,7 +18,12 @@ type Steady struct {
 	TolerancePct float64 `json:"tolerance_pct"`
 	// Reason says the choice in words.
 	Reason string `json:"reason"`
+
+	from int // the first pass of the run
 }
+
+// Holds says whether a pass is one of several that make up the run.
+func (s *Steady) Holds(pass int) bool { return s.Run > 1 && pass >= s.from && pass < s.from+s.Run }
 
 // steadyTolerance is how far a pass may be from the median of its run. Decode steps of one batch vary by 1–4% in the
 // traces seen and the first one after a start by 30% and more; a tenth lies between.
@@ -57,6 +62,7 @@ func (a *Device) chooseSteady(ended func() error) {
 		return
 	}
 	p := &a.Passes[bestFrom]
+	a.Steady.from = bestFrom
 	a.Steady.Pass, a.Steady.Run = bestFrom+nearestMedian(a.Passes[bestFrom:bestFrom+bestLen]), bestLen
 	what := "passes"
 	if p.Stage != StageUnknown {

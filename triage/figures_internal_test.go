@@ -305,7 +305,7 @@ func TestStatesOfPaths(t *testing.T) {
 	}{
 		{"vLLM", fusion.Pattern{Origin: fusion.Inflight}, 0, StateOpen, "", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"rocm"}}}, 0, StateElsewhere,
-			"Not available here: ROCm only", false},
+			"Not available here: only on ROCm", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "Pass --model",
 			false},
 		{"", fusion.Pattern{}, 0, StateUnknown, "No server was recognised", false},

@@ -386,7 +386,7 @@ func (m *page) operators(_ *Report, s *StageReport) {
 	m.table(t)
 }
 
-// serialShare is below which share of the steps, in percent, kernels that overlap are not worth a word.
+// serialShare is below which share of the steps, in percent, kernels that overlap are not worth a figure.
 const serialShare = 1
 
 // exposure writes what runs alone and what beside other work.
@@ -397,12 +397,15 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		return
 	}
 	rows, serial := x.Rows, percent(x.SharedNS, x.WallNS) < serialShare
-	if serial {
+	if serial && x.SharedNS == 0 {
 		rest := "the rest is idle"
 		if x.IdleNS == 0 {
 			rest = "the GPU is never idle"
 		}
 		m.para("Kernels run one at a time for %s of %s; %s.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS), rest)
+	} else if serial {
+		m.para("Kernels of several categories overlap for under %d%% of step time; the GPU is idle for %s of %s.", serialShare,
+			nanos(x.IdleNS), nanos(x.WallNS))
 	}
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
@@ -534,8 +537,15 @@ func (m *page) fuseDetails(f *FuseRow) {
 	if more := len(f.Evidence) - len(evidence); more > 0 && len(evidence) > 0 {
 		evidence = append(evidence, fmt.Sprintf("and %d more", more))
 	}
+	switch f.State {
+	case StateElsewhere, StateModel, StateTooLarge: // there is none
+		fmt.Fprintf(&b, " %s.", strings.TrimSuffix(f.Action, "."))
+	default:
+		if f.Kind == Split {
+			sentence("Fix", f.Action)
+		}
+	}
 	if f.Kind == Split {
-		sentence("Fix", f.Action)
 		sentence("Gain", f.Gain.String())
 		if f.Replayed != nil {
 			sentence("Replayed", f.Replayed.Step())

@@ -95,16 +95,16 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		out = append(out, j)
 	}
 	if len(r.Platforms) > 0 {
-		add(OfPlatform, s.Platform != "", slices.Contains(r.Platforms, s.Platform), "%s only",
+		add(OfPlatform, s.Platform != "", slices.Contains(r.Platforms, s.Platform), "only on %s",
 			strings.NewReplacer("cuda", "CUDA", "rocm", "ROCm").Replace(strings.Join(r.Platforms, " or ")))
 	}
 	if len(r.Archs) > 0 && !(s.Platform != "" && len(r.Platforms) > 0 && !slices.Contains(r.Platforms, s.Platform)) {
-		add(OfPlatform, s.Arch != "", r.hasArch(s.Arch), "%s only", strings.Join(r.Archs, ", "))
+		add(OfPlatform, s.Arch != "", r.hasArch(s.Arch), "only on %s", strings.Join(r.Archs, ", "))
 	}
 	if len(r.Models) > 0 {
 		model := foldModel(s.Model)
 		has := slices.ContainsFunc(r.Models, func(w string) bool { return strings.Contains(model, foldModel(w)) })
-		add(OfModel, s.Model != "", has, "the code of %s only", strings.Join(r.Models, ", "))
+		add(OfModel, s.Model != "", has, "only in the code of %s", strings.Join(r.Models, ", "))
 	}
 	if r.MinTP > 0 {
 		add(OfSize, s.TP > 0 || s.Exchanges && r.MinTP <= 2, s.TP == 0 || s.TP >= r.MinTP, "%d ranks at least", r.MinTP)

@@ -14,9 +14,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// minOperatorShare is from which share of the time of layers on tables by operator are printed: below it what is
-// missing could be more than what is compared. An alignment that works finds nearly all, one that does not finds
-// little.
+// minOperatorShare is the share of time with a known operator below which a table by operator says how much it is, and
+// the kernels of a layer stay in their own order. An alignment that works finds nearly all, one that does not little.
 const minOperatorShare = 0.9
 
 // OperatorTable adds up the GPU time of a pass, or of its layers of one type, by operator.
@@ -24,7 +23,7 @@ type OperatorTable struct {
 	// Scope is "pass", or the layers' type and variant; Layers counts them.
 	Scope  string `json:"scope"`
 	Layers int    `json:"layers"`
-	// KnownShare is the part of the time inside layers whose operator is known, 0…1. Below 0.9 Rows is empty.
+	// KnownShare is the part of the time inside layers whose operator is known, 0…1. Where it is 0 Rows is empty.
 	KnownShare float64 `json:"known_share"`
 	// Rows are in the order in which a model runs its operators. Kernels that fuse several have a row of their own.
 	Rows []OperatorTotal `json:"rows"`
@@ -88,7 +87,7 @@ func (t *OperatorTable) finish(sums map[profile.Operator]*OperatorTotal, known, 
 	if all > 0 {
 		t.KnownShare = float64(known) / float64(all)
 	}
-	if t.KnownShare < minOperatorShare {
+	if t.KnownShare == 0 {
 		return
 	}
 	var total int64
@@ -134,9 +133,11 @@ func (t *Timeline) operatorTable(p *table.Writer) {
 	whole := &t.Operators[0]
 	p.Heading(2, "GPU time by operator, forward pass #%d", t.FwdPass)
 	if len(whole.Rows) == 0 {
-		p.Say("Operators are known for only %s of the time in layers; table skipped (use `--config`).",
-			table.Pct(100*whole.KnownShare, 1))
+		p.Say("No operator is known in these layers (use `--config`).")
 		return
+	}
+	if whole.KnownShare < minOperatorShare {
+		p.Say("Operators are known for only %s of the time in layers (use `--config`).", table.Pct(100*whole.KnownShare, 1))
 	}
 	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#")}
 	var scopes []*OperatorTable

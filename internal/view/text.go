@@ -130,7 +130,7 @@ func (t *Timeline) healthCounts() string {
 const maxLongest = 56
 
 func (t *Timeline) categoryTable(p *table.Writer) {
-	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#"),
+	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("Activities"),
 		table.Number("Names"), table.Code("Longest kernel").Limit(maxLongest))
 	for _, c := range t.KernelCategories {
 		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Pct(c.SharePct, 1), strconv.Itoa(c.Kernels),
@@ -163,7 +163,7 @@ func (t *Timeline) passTable(p *table.Writer, most int) {
 	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"),
 		table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
 		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"),
-		table.Number("Layers"), table.Number("K#"), table.Text("Notes"))
+		table.Number("Layers"), table.Number("Activities"), table.Text("Notes"))
 	for i := range rows {
 		r := &rows[i]
 		note := r.Note

@@ -84,7 +84,7 @@ type PassRow struct {
 	Cut          string      `json:"cut,omitempty"`             // which end, when partial
 	Layers       int         `json:"layers"`                    // number of layers
 	FromEnd      bool        `json:"layers_from_end,omitempty"` // layers are −1, −2 … from the end
-	Kernels      int         `json:"kernels"`                   // number of kernels
+	Kernels      int         `json:"kernels"`                   // its activities: kernels, copies and sets
 	Confidence   float64     `json:"confidence"`                // in the pass and its layers, 0…1
 	// IdlePct is the part of the pass, in percent, during which nothing runs on the device.
 	IdlePct float64 `json:"idle_pct"`
@@ -257,13 +257,12 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 			notes = append(notes, text)
 		}
 	}
-	st := &a.Steady
 	note(2*fp.Replay > fp.Kernels, "graph replay")
 	note(fp.StageEvidence == layer.StageByLaunches, "stage by launches")
 	note(fp.FromEnd, "layers count from the end, N unknown")
 	note(fp.Rows > fp.Tokens, fmt.Sprintf("%d rows run", fp.Rows)) // of graphs the tokens may be unknown
 	note(idle >= idleNote, fmt.Sprintf("GPU idle %.0f%%", idle))
-	note(fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1, "steady")
+	note(a.Steady.Holds(fp.Index), "steady")
 	note(true, a.ModelOf(fp.Index))
 	note(true, fp.Note)
 	r.Note = strings.Join(notes, "; ")

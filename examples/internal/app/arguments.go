@@ -234,12 +234,15 @@ func askedVersion(args []string) bool {
 	return len(args) > 0 && (args[0] == "--version" || args[0] == "-version" || args[0] == "-v")
 }
 
-// Version is the module's version, "(devel)" for a checkout without one.
+// unversioned is what the toolchain calls the version of a checkout without one.
+const unversioned = "(devel)"
+
+// Version is the module's version, "" for a checkout without one.
 func Version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != unversioned {
 		return b.Main.Version
 	}
-	return "(devel)"
+	return ""
 }
 
 // commitKey is what the build says the commit under.
@@ -258,7 +261,7 @@ func WriteVersion(w io.Writer, name string) error {
 		}
 	}
 	if version == "" {
-		version = "(devel)"
+		version = unversioned
 	}
 	_, err := fmt.Fprintf(w, "%s %s%s\n", name, version, built)
 	return err

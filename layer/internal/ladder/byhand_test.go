@@ -212,9 +212,9 @@ func TestLayersInWords(t *testing.T) {
 			"1 layer of 1 kernel, 1 of 2; layers start at one kernel only; in doubt: " +
 				"nothing shows where the pass begins or ends: there may be more layers, no kernel is known to mix tokens"},
 		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, segment.Doubts{},
-			"1 layer of 1 kernel, 1 of 2, 1 of 3, … 4 lengths; what repeats leaves their start open within 1 kernel"},
+			"1 layer of 1 kernel, 1 of 2, 1 of 3, … 4 lengths; repetition alone leaves their start open by up to 1 kernel"},
 		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, segment.Doubts{},
-			"1 layer of 2 kernels; what repeats leaves their start open within 2 kernels, set at the input norm"},
+			"1 layer of 2 kernels; repetition alone leaves their start open by up to 2 kernels, set at the input norm"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, segment.Doubts{},
 			"1 layer of 2 kernels; anchor anchor_kernel; layers start at one kernel only"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, segment.Doubts{},

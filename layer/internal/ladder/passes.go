@@ -118,9 +118,13 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Evide
 			passes[i].Step = seg.Step
 		}
 		if seg.Step != nil && len(passes) == 1 && ev.Kind != RungModule { // which says more
+			by := ""
+			if ev.Kind != RungWhole { // which is no evidence
+				by = " by " + string(ev.Kind)
+			}
 			ev = Evidence{For: OfPasses, Kind: RungAnnotation,
 				Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
-				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
+				Detail: fmt.Sprintf("profiler steps (%s), one pass in each%s", seg.Step.Name, by)}
 			passes[0].Evidence, passes[0].Kernels = RungAnnotation, seg.Kernels
 		}
 		out = append(out, passes...)
@@ -354,8 +358,8 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Evidence) {
 		w.mergeSteps(p.Step, p.Kernels, others, best.set)
 	}
 	return rung(w.adoptOrphans(best.groups), RungAnnotation, 1,
-		fmt.Sprintf("step annotations such as %q (%s format); %d of %d GPU activities launched inside one",
-			clip(best.groups[0].Step.Name, 60), best.set.dialect, best.total, len(w.Acts)))
+		fmt.Sprintf("step annotations such as %q; %d of %d GPU activities launched inside one",
+			clip(best.groups[0].Step.Name, 60), best.total, len(w.Acts)))
 }
 
 // mergeSteps completes a step with what the other dialects' annotations around the same kernels say.

@@ -254,6 +254,9 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 			}
 		}
 	}
+	if s.Steady >= 0 && len(list) == 1 {
+		s.SteadyWhy = "the only pass"
+	}
 	s.Idle = idle / time.Duration(len(list))
 	slices.Sort(walls)
 	if n := len(walls); n > 0 {

@@ -120,8 +120,11 @@ func (v *Validity) write(b *table.Writer) {
 	}
 	b.Heading(2, "Validity")
 	b.Fact("Health", "%s", v.Health)
-	b.Fact("GPU time explained", "%s in passes, %s in layers, %s with a known operator", share(v.InPasses),
-		share(v.InLayers), share(v.WithOperator))
+	inside := fmt.Sprintf("%s in layers, %s with a known operator", share(v.InLayers), share(v.WithOperator))
+	if v.InLayers == 0 && v.WithOperator == 0 {
+		inside = "no layers of a model were found"
+	}
+	b.Fact("GPU time explained", "%s in passes; %s", share(v.InPasses), inside)
 	v.Capture.write(b, "Capture")
 	for _, r := range v.Remarks {
 		b.Item("[%s, %s] %s", r.Code, r.Severity, r.Text)
@@ -155,25 +158,30 @@ func (p *Passes) write(b *table.Writer) {
 	t := table.New(table.Text("Stage"), table.Number("Passes"),
 		table.Number("Complete"), table.Number("Min"), table.Number("Median"), table.Number("Max"),
 		table.Number("Idle per pass"), table.Number("Steady pass"), table.Number("Batch"), table.Number("Tokens"))
-	for _, s := range p.Stages {
-		stage := string(s.Stage)
+	of := func(s *StagePasses) (text string) {
 		if s.Model != "" {
-			stage += " of " + s.Model
+			text += " of " + s.Model
 		}
 		if p.Stages[0].Trace != s.Trace {
-			stage += ", trace " + strconv.Itoa(s.Trace)
+			text += ", trace " + strconv.Itoa(s.Trace)
 		}
-		t.Row(stage, strconv.Itoa(s.Count), strconv.Itoa(s.Whole),
+		return text
+	}
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		t.Row(string(s.Stage)+of(s), strconv.Itoa(s.Count), strconv.Itoa(s.Whole),
 			wall(s.Least), wall(s.Median), wall(s.Most), table.Duration(s.Idle),
 			count(int64(s.Steady)), count(int64(s.Batch)), count(s.Tokens))
 	}
 	b.Table(t)
-	for _, s := range p.Stages {
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		pass := strings.TrimPrefix(string(s.Stage)+" pass", string(finding.StageUnknown)+" ") + of(s)
 		if s.Steady >= 0 {
-			b.Item("Steady %s pass: %d, %s.", s.Stage, s.Steady, s.SteadyWhy)
+			b.Item("Steady %s: %d, %s.", pass, s.Steady, s.SteadyWhy)
 		}
 		for _, c := range s.Cold {
-			b.Item("Cold %s pass: %d, %s, %s.", s.Stage, c.Pass, table.Duration(c.Wall), c.Note)
+			b.Item("Cold %s: %d, %s, %s.", pass, c.Pass, table.Duration(c.Wall), c.Note)
 		}
 	}
 }
