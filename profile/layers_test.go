@@ -143,3 +143,13 @@ func TestInferenceOrder(t *testing.T) {
 		t.Errorf("Infer(nil) = %s, %s", p.Name, reason)
 	}
 }
+
+// TestPlaces: a type that says only where a layer is, or nothing, is a place; one that says what it runs is none.
+func TestPlaces(t *testing.T) {
+	for typ, want := range map[profile.LayerType]bool{"": true, profile.FirstLayer: true, profile.FinalLayer: true,
+		profile.PlainLayer: true, profile.HeavyC128: false, "MOE": false} {
+		if typ.IsPlace() != want {
+			t.Errorf("%q: a place %v, want %v", typ, !want, want)
+		}
+	}
+}
