@@ -200,7 +200,9 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	if r.GPU != nil {
 		p.Context = append(p.Context, r.GPU.ID)
 	}
-	p.Context = append(p.Context, fmt.Sprintf("TP %d, EP %d", r.TP, r.EP))
+	if r.TP > 0 {
+		p.Context = append(p.Context, fmt.Sprintf("TP %d, EP %d", r.TP, r.EP))
+	}
 	if typical := r.Typical(); len(typical) > 0 && typical[0].Floor > 0 {
 		t := typical[0]
 		if t.Wall > 0 {

@@ -78,6 +78,10 @@ func (f *Facts) Convolves() bool {
 	return f.Role == RoleProduct && f.Category == CategoryGEMM && f.Subcategory == subcategoryConvolution
 }
 
+// OfRuntime says that the GPU's runtime copies or fills by it, as it does by engines that are no kernel: no compiler
+// made it, and none fuses it.
+func (f *Facts) OfRuntime() bool { return f.Library == familyMemcpy || f.Library == familyMemset }
+
 // Facts reads a kernel name. The result depends on the name only: callers with
 // many events ask once per distinct name. Role, Collective and Base come from
 // the default rules, whatever rules a user put before them.

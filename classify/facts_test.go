@@ -153,3 +153,14 @@ func TestOperandAndElement(t *testing.T) {
 		}
 	}
 }
+
+// Copies and fills of the GPU's runtime are known as such, whether they are kernels or not; others are not.
+func TestKernelsOfTheRuntime(t *testing.T) {
+	for name, want := range map[string]bool{"__amd_rocclr_copyBuffer": true, "__amd_rocclr_fillBufferAligned": true,
+		"Memcpy DtoD (Device -> Device)": true, "Memset (Device)": true,
+		"void at::native::direct_copy_kernel_cuda<4>(float*)": false, "FillFunctor": false} {
+		if f := classify.Default().Facts(name); f.OfRuntime() != want {
+			t.Errorf("%s: %t, want %t (%s)", name, f.OfRuntime(), want, f.Library)
+		}
+	}
+}

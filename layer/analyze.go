@@ -248,7 +248,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	if len(a.Passes) == 0 {
 		a.Notes = append(a.Notes, "no passes were found")
 	} else if a.NumLayers == 0 {
-		a.Notes = append(a.Notes, "no layers found: no pass has repeating kernels (if the model has layers, pass --num-layers or --config)")
+		a.Notes = append(a.Notes, "no layers found: no repeating block of kernels was found in any pass (if the model has layers, pass --num-layers or --config)")
 	}
 }
 

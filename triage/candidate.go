@@ -31,7 +31,9 @@ func (a *analysis) candidateRow(s *stageWork, c *chain.Candidate) FuseRow {
 		p.CandidatePaths = []string{wholePath(c.Experts)}
 	}
 	out, price := a.splitOf(s, p, c), c.Price()
-	out.State, out.Action = a.candidateState(c)
+	if out.State, out.Action = a.candidateState(s, c); out.State == StateNone {
+		out.CandidatePaths = []string{}
+	}
 	a.gains(s, &out, price, c.At)
 	if out.State != StateAvailable || price.Moved == 0 && !c.Attention {
 		out.Confidence = Possible
@@ -56,7 +58,7 @@ func wholePath(experts bool) string {
 }
 
 // candidateState says what can be done about a candidate that no row of the registry explains.
-func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action string) {
+func (a *analysis) candidateState(s *stageWork, c *chain.Candidate) (state FuseState, action string) {
 	server := a.report.Framework
 	switch {
 	case c.Attention && serverKey(server) == "":
@@ -69,7 +71,7 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 		return StateAvailable, "Use one kernel for the experts: FlashInfer's cutlass_fused_moe on CUDA, " + pathExperts +
 			" on ROCm"
 	case serverKey(server) != "":
-		return StateNone, "No fused path of " + server + " is known for these kernels"
+		return StateNone, "No fused path of " + server + " is known for all of these kernels." + a.partly(s, c)
 	case c.Compiled():
 		return StateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart " +
 			"(TORCH_LOGS=graph_breaks lists breaks)"
@@ -77,6 +79,22 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 		return StateAvailable, c.Chain.Do
 	}
 	return StateAvailable, "Use " + pathCompile
+}
+
+// partly is a sentence on the path that the server has for the first part of what a candidate computes, whose name
+// begins with the chain's then; "" for none.
+func (a *analysis) partly(s *stageWork, c *chain.Candidate) string {
+	at := a.setting(s.place(), c.LeastTokens())
+	for i := range a.registry.Patterns {
+		p := &a.registry.Patterns[i]
+		if p.Chain == "" || !a.ofServer(p) || !strings.HasPrefix(strings.ToLower(c.Name), p.Chain) {
+			continue
+		}
+		if state, how, _ := a.state(p, at); state.Asks() {
+			return " For a part of them it has " + p.Pattern + ": " + how
+		}
+	}
+	return ""
 }
 
 // String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: no gain while host bound"; "" for

@@ -169,7 +169,8 @@ func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
 	if d := sum - f.RelatedUS; d > 0.01 || d < -0.01 {
 		t.Errorf("%s: evidence adds up to %v us, related time is %v us", f.Pattern, sum, f.RelatedUS)
 	}
-	if f.RelatedUS > s.GPUTimeUS || f.Occurrences < 1 || len(f.ExampleKernels) == 0 || len(f.CandidatePaths) == 0 {
+	if f.RelatedUS > s.GPUTimeUS || f.Occurrences < 1 || len(f.ExampleKernels) == 0 ||
+		(len(f.CandidatePaths) == 0) != (f.State == triage.StateNone) {
 		t.Errorf("%s: row is incomplete: %+v", f.Pattern, f)
 	}
 	if f.Kind == triage.InUse && f.EstimatedGainUS != 0 {

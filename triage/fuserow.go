@@ -58,7 +58,7 @@ func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) 
 
 // gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU
 // waits for the host later in it, and shorter by what the host waits for the GPU before that; launches that fall away
-// may make the host faster then.
+// may make the host faster then. Nor is it shorter by what runs beside other kernels.
 func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
 	wall, _ := s.wall()
 	n, basis := s.steady()
@@ -67,15 +67,16 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 	type held struct{ low, high int64 }
 	by := map[*activity.Hold]held{}
 	for i := range at {
-		one, hold := at[i].Price(), at[i].Hold()
+		hold := at[i].Hold()
+		least, most := at[i].Step()
 		switch {
 		case hold == nil:
-			low, high = low+one.Low, high+one.High+one.Gaps
+			low, high = low+least, high+most
 		case hold.Room == 0:
 			bound++
 		default:
 			sum := by[hold]
-			by[hold] = held{sum.low + one.Low, sum.high + one.High + one.Gaps}
+			by[hold] = held{sum.low + least, sum.high + most}
 		}
 	}
 	for hold, sum := range by {

@@ -371,7 +371,7 @@ func ops(list []string) []string {
 // operators writes the sums by operator of the model.
 func (m *page) operators(_ *Report, s *StageReport) {
 	if len(s.Operators) == 0 {
-		m.para("No layers were found, so no operators are known.")
+		m.para("No operators are known.")
 		return
 	}
 	t := table.New(table.Text("Operator"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"),
@@ -538,7 +538,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 		evidence = append(evidence, fmt.Sprintf("and %d more", more))
 	}
 	switch f.State {
-	case StateElsewhere, StateModel, StateTooLarge: // there is none
+	case StateElsewhere, StateModel, StateTooLarge, StateNone: // there is none
 		fmt.Fprintf(&b, " %s.", strings.TrimSuffix(f.Action, "."))
 	default:
 		if f.Kind == Split {

@@ -206,7 +206,7 @@ func TestTablesOfAStage(t *testing.T) {
 		write func(*page)
 		want  string
 	}{
-		{func(m *page) { m.operators(nil, &StageReport{}) }, "No layers were found"},
+		{func(m *page) { m.operators(nil, &StageReport{}) }, "No operators are known"},
 		{func(m *page) {
 			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: "mlp", GPUTimeNS: 1000, SharePct: 5,
 				Launches: 3, Confidence: 0.876}}})

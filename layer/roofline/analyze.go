@@ -25,7 +25,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if c == nil {
 		c = a.Config
 	}
-	r := &Report{Schema: schema, TP: 1, EP: 1, Steady: trace.None, Passes: []Pass{}, Operators: []Row{},
+	r := &Report{Schema: schema, Steady: trace.None, Passes: []Pass{}, Operators: []Row{},
 		Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{},
 		Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
 	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}}
@@ -261,7 +261,7 @@ func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
 // sampled is how many kernels of a device are searched for the shortest.
 const sampled = 1024
 
-// shortestKernel is how long the device's shortest kernels take.
+// shortestKernel is how long a tenth of the device's kernels take at most.
 func shortestKernel(d *layer.Device) time.Duration {
 	var some []time.Duration
 	n := d.NumKernels()

@@ -67,7 +67,8 @@ func (w *walk) newSlot(k key) *slot {
 type cell struct {
 	*slot
 	raw, booked time.Duration // durations, and the instants that are its own under its heading
-	copied      time.Duration // those of its copies
+	hidden      time.Duration // what its kernels run beside those that the time is booked to
+	copied      time.Duration // the instants of its copies
 	apart       time.Duration // GPU time of its copies, which raw is without
 	launches    int
 	instances   int // layers

@@ -88,10 +88,14 @@ func (r *measured) findings() []finding.Finding {
 		r.above(group(g), add)
 	}
 	// A kernel fused into its neighbour saves its start and drain, which the shortest kernels show; its work stays.
-	if gain := min(r.booked[small], time.Duration(r.counts[small])*r.walk.shortest); gain > 0 {
+	if gain := min(r.booked[small], time.Duration(r.fusible())*r.walk.shortest); gain > 0 {
+		beside := ""
+		if hidden := r.hidden[small]; besideOthers(hidden, r.booked[small]) != "" {
+			beside = fmt.Sprintf(", %s of it beside other kernels", table.Duration(hidden))
+		}
 		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Confidence: finding.High,
-			Evidence: fmt.Sprintf("They take %s in %s. The GPU's shortest kernels take %s.",
-				table.Duration(r.booked[small]), r.launches(small), table.Duration(r.walk.shortest))}
+			Evidence: fmt.Sprintf("They take %s in %s%s. %s.", table.Duration(r.booked[small]+r.hidden[small]),
+				r.launches(small), beside, table.UpperFirst(r.walk.lasting()))}
 		if k := r.longest[small]; k.Valid() {
 			f.Place.Kernel = shortName(k)
 		}
@@ -115,6 +119,21 @@ func (r *measured) findings() []finding.Finding {
 	}
 	finding.Rank(out)
 	return append(append(r.contradictions(), out...), r.uneven()...)
+}
+
+// fusible is how many small kernels of the pass may be part of a neighbour: not the one that the others would be part
+// of, and none where the trace does not show what short kernels take.
+func (r *measured) fusible() int {
+	work := 0
+	for g, n := range r.counts {
+		if g := group(g); g != communication && g != copies {
+			work += n
+		}
+	}
+	if r.counts[small] < 2 || r.walk.lasting() == "" {
+		return 0
+	}
+	return min(r.counts[small], work-1)
 }
 
 // mostCopied is the operator that kernels copy, cast or clear for longest.

@@ -9,7 +9,8 @@ const (
 	above = 1.02
 	// withheld is the share of a pass's time in such rows above which its floor is not shown.
 	withheld = 0.01
-	// shortest is the quantile of a trace's kernel durations that counts as the GPU's shortest kernels, and
+	// shortest is the quantile of a trace's kernel durations that counts as the GPU's shortest kernels, which "nine in
+	// ten kernels take at least" says in reports, and
 	// nearShortest how many times that an operator may take per launch to be bound by latency. Shortest kernels
 	// differ by GPU: 2 µs on an H100, 5 to 6 µs on an MI300X.
 	shortest     = 0.10

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -77,8 +78,19 @@ func kernelsOf(t *testing.T, name string, took ...int) *layer.Analysis {
 	t.Helper()
 	var events []string
 	for i, us := range took {
-		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, name, 100*i, us, i+1))
+		events = append(events, kernelEvent(name, 7, 100*i, us))
 	}
+	return analysed(t, events...)
+}
+
+// kernelEvent is a kernel of a stream, from a time on for so many µs.
+func kernelEvent(name string, stream, from, took int) string {
+	return fmt.Sprintf(`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":%d,"ts":%d,"dur":%d,"args":{"device":0,"stream":%d,"correlation":%d}}`,
+		name, stream, from, took, stream, from+1)
+}
+
+func analysed(t *testing.T, events ...string) *layer.Analysis {
+	t.Helper()
 	tr, err := trace.Read(t.Context(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), trace.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +111,71 @@ func TestShortest(t *testing.T) {
 	a := kernelsOf(t, "k", took...)
 	if got := shortestKernel(&a.Devices[0]); got != 3*time.Microsecond {
 		t.Errorf("%v, want 3µs", got)
+	}
+}
+
+// TestWhatIsSaidOfSmallKernels: worked by hand. Of twelve kernels of 2 µs eleven may be part of another; a long kernel
+// of another stream covers six. Nothing is said where no kernel is short, or where one alone would prove itself.
+func TestWhatIsSaidOfSmallKernels(t *testing.T) {
+	const us = time.Microsecond
+	twelve := func(took int) []string {
+		var out []string
+		for i := range 12 {
+			out = append(out, kernelEvent("k", 7, 100*i, took))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name           string
+		events         []string
+		note, evidence string
+		gain           time.Duration
+	}{
+		{"short ones", twelve(2), "12 launches; nine in ten kernels take at least 2.00 µs",
+			"They take 24.0 µs in 12 launches. Nine in ten kernels take at least 2.00 µs.", 22 * us},
+		{"beside a long one", append(twelve(2), kernelEvent("ncclDevKernel_AllReduce_Sum_bf16", 8, 50, 600)),
+			"12 launches; 12.0 µs more beside other kernels; nine in ten kernels take at least 2.00 µs",
+			"They take 24.0 µs in 12 launches, 12.0 µs of it beside other kernels. Nine in ten kernels take at least 2.00 µs.",
+			12 * us},
+		{"long ones", twelve(7), "12 launches", "", 0},
+		{"one", twelve(2)[:1], "1 launch", "", 0},
+	} {
+		r, err := Analyze(t.Context(), analysed(t, c.events...), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var note, evidence string
+		var gain time.Duration
+		for _, s := range r.Passes[0].Waterfall {
+			if s.Name == "small kernels" {
+				note = s.Note
+			}
+		}
+		for _, f := range r.Findings {
+			if f.Kind == finding.SmallKernels {
+				evidence, gain = f.Evidence, f.Total
+			}
+		}
+		if note != c.note || evidence != c.evidence || gain != c.gain {
+			t.Errorf("%s: %q, %q, %v; want %q, %q, %v", c.name, note, evidence, gain, c.note, c.evidence, c.gain)
+		}
+		if r.TP != 0 || r.EP != 0 {
+			t.Errorf("%s: divided by %d and %d, which nothing says", c.name, r.TP, r.EP)
+		}
+	}
+}
+
+// What the GPU's runtime copies by is no operator, though it be a kernel.
+func TestKernelsOfTheRuntimeCopy(t *testing.T) {
+	a := kernelsOf(t, "__amd_rocclr_copyBuffer", 20, 20, 20)
+	r, err := Analyze(t.Context(), a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Passes[0].Waterfall {
+		if s.Kind == NoFloor && (s.Name == "copies and fills") != (s.Time == 60*time.Microsecond) {
+			t.Errorf("%s: %v", s.Name, s.Time)
+		}
 	}
 }
 

@@ -64,9 +64,10 @@ type measured struct {
 	took    []spent       // by layer and operator, in the order in which they first ran
 	raw     time.Duration // of all kernels
 	booked  [groups]time.Duration
-	counts  [groups]int          // launches
-	longest [groups]layer.Kernel // that took most time, for people
-	copied  struct {             // by kernels: copies that are none are idle time's, which says what they wait for
+	hidden  [groups]time.Duration // what kernels run beside those that the time is booked to
+	counts  [groups]int           // launches
+	longest [groups]layer.Kernel  // that took most time, for people
+	copied  struct {              // by kernels: copies that are none are idle time's, which says what they wait for
 		booked  time.Duration
 		count   int
 		longest layer.Kernel
@@ -175,7 +176,7 @@ func (w *walk) kernelsOf(p int) iter.Seq[layer.Kernel] {
 func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Duration) {
 	operator, part, _ := k.Operator()
 	at := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
-	g := r.groupOf(k, e, part, at, l)
+	g := r.groupOf(k, part, at, l)
 	c := r.cell(at, g)
 	if r.walk.model == nil && g != copies {
 		if c.group == copies { // a copy came first
@@ -212,9 +213,11 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		c.copied += booked
 	case g <= others || r.walk.model == nil && g == c.group:
 		c.booked += booked // the floor divides it
+		c.hidden += e.Duration() - booked
 	}
 	if g > others {
 		r.booked[g] += booked
+		r.hidden[g] += e.Duration() - booked
 	}
 }
 
@@ -239,6 +242,7 @@ func (r *measured) setSmallApart() {
 			r.counts[small] += c.launches
 			r.longest[small] = longer(r.longest[small], c.longest)
 			r.booked[small] += c.booked
+			r.hidden[small] += c.hidden
 		}
 	}
 }
@@ -263,7 +267,7 @@ func shortName(k layer.Kernel) string { return table.Cut(k.Facts().Short, longes
 
 // groupByName returns a kernel's heading where no plan has it.
 func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
-	if e := k.Event(); part == layer.PartCopy || e.Kind() != event.Kernel {
+	if copied(k, part) {
 		return copies
 	}
 	if g := r.walk.ops.groupOf(k); g != nil && g.known {
@@ -294,8 +298,13 @@ func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
 	return others
 }
 
+// copied says that a kernel copies or fills, and computes nothing.
+func copied(k layer.Kernel, part layer.Part) bool {
+	return part == layer.PartCopy || k.Event().Kind() != event.Kernel || k.Facts().OfRuntime()
+}
+
 // groupOf returns a kernel's heading in the waterfall.
-func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *slot, l int) group {
+func (r *measured) groupOf(k layer.Kernel, part layer.Part, at *slot, l int) group {
 	switch {
 	case k.Category() == classify.CategoryCommunication:
 		return communication
@@ -303,7 +312,7 @@ func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *s
 		return r.groupByName(k, part, l)
 	case l == trace.None && at.group[0] != products: // only what has work of its own before or after the layers
 		return outside
-	case part == layer.PartCopy || e.Kind() != event.Kernel:
+	case copied(k, part):
 		if l == trace.None {
 			return outside
 		}

@@ -30,9 +30,9 @@ type Report struct {
 	// was found.
 	GPU    *hardware.GPU `json:"gpu,omitempty"`
 	GPUWhy string        `json:"gpu_from"`
-	// TP and EP are the sizes that the model is divided by, at least 1.
-	TP int `json:"tp"`
-	EP int `json:"ep"`
+	// TP and EP are the sizes that the model is divided by; 0, and absent in JSON, where the model is not known.
+	TP int `json:"tp,omitempty"`
+	EP int `json:"ep,omitempty"`
 	// Passes are those of a trace, or the one of a plan.
 	Passes []Pass `json:"passes"`
 	// Operators are the rows of the pass that represents all, see Steady.

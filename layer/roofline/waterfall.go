@@ -102,9 +102,14 @@ func (r *measured) waterfall() []Share {
 // bareOf lists the operators of a group that have no floor, those with most time first.
 func (r *measured) bareOf(g group) string {
 	took := map[string]time.Duration{}
+	var booked, hidden time.Duration
 	var names []string
 	for _, c := range r.order {
-		if c.group != g || !r.bare(c) || c.booked == 0 {
+		if c.group != g || !r.bare(c) {
+			continue
+		}
+		booked, hidden = booked+c.booked, hidden+c.hidden
+		if c.booked == 0 {
 			continue
 		}
 		if took[c.operator] == 0 {
@@ -118,7 +123,28 @@ func (r *measured) bareOf(g group) string {
 	if more := len(names) - most; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(parts, ", ")
+	return joined(strings.Join(parts, ", "), besideOthers(hidden, booked))
+}
+
+// joined are the remarks of a row that are not empty.
+func joined(remarks ...string) string {
+	return strings.Join(slices.DeleteFunc(remarks, func(s string) bool { return s == "" }), "; ")
+}
+
+// besideOthers says how much longer kernels run than the time that is booked to them; "" where that is little.
+func besideOthers(hidden, booked time.Duration) string {
+	if hidden == 0 || float64(hidden) < muchTime*float64(booked) {
+		return ""
+	}
+	return table.Duration(hidden) + " more beside other kernels"
+}
+
+// lasting says how long most of the GPU's kernels take at least; "" where none are short, or too few ran.
+func (w *walk) lasting() string {
+	if w.shortest == 0 || w.shortest >= mostShortest || float64(w.device.NumKernels())*shortest < 1 {
+		return ""
+	}
+	return "nine in ten kernels take at least " + table.Duration(w.shortest)
 }
 
 // missing says why operators of a group have no floor, and what would give them one.
@@ -142,8 +168,7 @@ func (r *measured) missing(g group) (why, do string) {
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
 	out = append(out, Share{Name: "small kernels", Time: r.booked[small],
-		Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small),
-			table.Duration(r.walk.shortest)),
+		Note:  joined(r.launches(small), besideOthers(r.hidden[small], r.booked[small]), r.walk.lasting()),
 		group: small})
 	out = append(out, r.communicated()...)
 	return append(out, []Share{
@@ -268,7 +293,8 @@ func (r *measured) rows() []Row {
 		if c.raw > 0 {
 			row.TFLOPs, row.TBs = row.GFLOP/1e3/c.raw.Seconds(), float64(row.Bytes)/1e12/c.raw.Seconds()
 		}
-		if c.floor == 0 && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
+		if c.group >= small && c.floor == 0 && c.launches > 0 &&
+			float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
 			row.Bound = boundLatency
 		}
 		if c.work.AtMost {

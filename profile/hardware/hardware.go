@@ -236,9 +236,9 @@ func find(gpus []GPU, d Device) (*GPU, string, bool) {
 // vendorAMD is the vendor whose GPUs have compute units.
 const vendorAMD = "amd"
 
-// generic names say nothing: drivers give them where they do not know the part.
+// generic names say nothing: drivers give them where they do not know the part, and some traces have the vendor only.
 func generic(name string) bool {
-	return name == "AMD Radeon Graphics" || name == "NVIDIA Graphics Device"
+	return slices.Contains([]string{"AMD Radeon Graphics", "NVIDIA Graphics Device", "AMD", "Nvidia"}, name)
 }
 
 // pick returns the row among those of one name whose memory fits, nil where none does.

@@ -3,6 +3,7 @@ package hardware
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,10 @@ const (
 // reported puts what the driver said of the very GPU in place of what the table knows. A GPU that the table does not
 // know has at least the bandwidth of its memory then.
 func reported(g *GPU, why string, ok bool, d Device) (*GPU, string, bool) {
+	if g != nil && g.Vendor == vendorAMD || strings.HasPrefix(d.Name, "AMD") {
+		// The clock that ROCm gives of HBM3 is a quarter of its data rate, not half: 2,662 GB/s on an MI300X of 5,300.
+		d.Bandwidth = 0
+	}
 	if d.Bandwidth <= 0 && d.MaxClock <= 0 || g != nil && g.Part < 1 {
 		return g, why, ok // figures of a whole GPU say nothing of a part
 	}

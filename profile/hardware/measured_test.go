@@ -44,6 +44,22 @@ func TestReportedFigures(t *testing.T) {
 	}
 }
 
+// TestVendorIsNoName: a trace that has the vendor's name only is found by compute units and memory, and what ROCm says
+// of the memory is not believed: of an MI300X it is half.
+func TestVendorIsNoName(t *testing.T) {
+	for _, name := range []string{"AMD", "AMD Instinct MI300X"} {
+		g, why, ok := hardware.Find(hardware.Table(),
+			hardware.Device{Name: name, Memory: 206141652992, Units: 304, Bandwidth: 2662e9})
+		if !ok || g.ID != "mi300x" || g.Bandwidth.Value != 5300e9 || strings.Contains(why, "reports") {
+			t.Errorf("%s: %+v, %s", name, g, why)
+		}
+	}
+	if g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "AMD", Units: 1, Memory: 1 << 30,
+		Bandwidth: 2662e9}); ok || g != nil {
+		t.Errorf("an unknown one: %+v, %s", g, why)
+	}
+}
+
 // A measured clock scales the arithmetic, unless it cannot be this GPU's; what no kernel can beat stays.
 func TestMeasuredClock(t *testing.T) {
 	device := hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132}

@@ -51,6 +51,8 @@ type Trace struct {
 	Hip, Cuda bool                          // launched through these APIs
 
 	held []*Hold                         // see Hold
+	own  []int64                         // by activity, see Alone
+	idle []int64                         // by activity: how long its device was idle until it started
 	ops  map[trace.DeviceID]roofline.Ops // see CountOps
 }
 

@@ -135,6 +135,17 @@ next:
 // Price is what one kernel in place of the occurrence saves.
 func (o *Occurrence) Price() Price { return o.price }
 
+// Step is by how much a step becomes shorter, at least and at most: not by time that is saved beside other kernels.
+func (o *Occurrence) Step() (low, high int64) {
+	var alone, beside int64
+	for _, act := range o.Acts {
+		one := o.Trace.Alone(act)
+		alone += one
+		beside += duration(o.Trace, act) - one
+	}
+	return max(0, o.price.Low-beside), min(o.price.High, alone) + o.price.Gaps
+}
+
 // Hold is what keeps GPU time saved in the occurrence from making its step shorter, nil for nothing.
 func (o *Occurrence) Hold() *activity.Hold { return o.Trace.Hold(slices.Max(o.Acts)) }
 

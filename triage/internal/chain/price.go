@@ -16,7 +16,7 @@ import (
 type Price struct {
 	// GPU is the kernel time that is saved, at least, likely and at most.
 	Low, GPU, High int64
-	// Gaps is the idle time between the kernels.
+	// Gaps is the time between the kernels in which the device is idle.
 	Gaps int64
 	// Moved is what the kernels read and write in bytes, Needed what must go in and out at least; 0 where no shapes
 	// are recorded.
@@ -77,12 +77,10 @@ func (p *Pricer) sort(w *activity.Trace, act int32) *runSort { return &p.sorts[p
 // duration is how long an activity runs.
 func duration(w *activity.Trace, act int32) int64 { return w.Acts[act].End - w.Acts[act].Start }
 
-// gaps is the idle time between activities in order of time; others may run in between.
+// gaps is the time between activities, in order, in which their device is idle.
 func gaps(w *activity.Trace, acts []int32) (ns int64) {
 	for n := 1; n < len(acts); n++ {
-		if gap := w.Acts[acts[n]].Start - w.Acts[acts[n-1]].End; gap > 0 {
-			ns += min(gap, maxLaunchGap)
-		}
+		ns += min(w.Idle(acts[n-1], acts[n]), maxLaunchGap)
 	}
 	return ns
 }

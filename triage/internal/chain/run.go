@@ -108,7 +108,7 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 	has := func(step string) bool { return r.reg.Set(step)&set != 0 }
 	does := func(roles ...classify.Role) bool { return does(f.Facts, roles) }
 	switch category := f.Shown.Category; {
-	case f.Kind == event.Memset:
+	case f.Kind == event.Memset, f.Kind == event.Kernel && f.Facts.OfRuntime():
 		return runSort{skip: true}
 	case f.Kind == event.Memcpy:
 		s.border, s.word = does(classify.RoleTransfer), wordCopy
