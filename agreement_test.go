@@ -47,6 +47,10 @@ func TestAnalysesAgree(t *testing.T) {
 		agreeOn(t, path)
 		checked++
 	}
+	cut := filepath.Join(t.TempDir(), "cut-at-both-ends.json")
+	writeFile(t, cut, cutAtBothEnds(t))
+	agreeOn(t, cut)
+	checked++
 	for seed := range uint64(3) { // two GPUs, one of which does much more
 		path := filepath.Join(t.TempDir(), fmt.Sprintf("two-gpus-%d.json", seed))
 		writeFile(t, path, twoGPUs(t, seed))
@@ -111,6 +115,41 @@ func agreeOn(t *testing.T, path string) {
 	samePasses(t.Context(), t, name, r, a, d, light)
 	sameFindings(t, name, r, d, g, h, light)
 	sameGPUs(t, name, r, a, d, g, h)
+}
+
+// cutAtBothEnds is a trace of five decodes, of which the window holds a half of the first and of the last one.
+func cutAtBothEnds(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gen.Write(&b, gen.Config{Seed: 13, Arch: gen.Arch{Family: "Qwen3", Layers: gen.Uniform(12, gen.Layer{}),
+		Hidden: 1024}, Passes: []gen.Pass{{Decodes: 8}, {Decodes: 8}, {Decodes: 8}, {Decodes: 8}, {Decodes: 8}}}); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	events := doc["traceEvents"].([]any)
+	first, last := math.Inf(1), math.Inf(-1)
+	at := func(x any) (ts float64, timed bool) {
+		ts, timed = x.(map[string]any)["ts"].(float64)
+		return ts, timed
+	}
+	for _, x := range events {
+		if ts, timed := at(x); timed && x.(map[string]any)["cat"] == "kernel" {
+			first, last = min(first, ts), max(last, ts)
+		}
+	}
+	tenth := (last - first) / 10
+	doc["traceEvents"] = slices.DeleteFunc(events, func(x any) bool {
+		ts, timed := at(x)
+		return timed && (ts < first+tenth || ts > last-tenth)
+	})
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // twoGPUs is a trace of two GPUs of one process: decodes on both, of which the second one runs every other kernel only.
@@ -240,6 +279,7 @@ func sameSteps(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d
 		w, i := timeline(&a.Devices[i])
 		allWall, allIdle = allWall+w, allIdle+i
 	}
+	sameMeanStep(t, name, r, a, d, g, h)
 	if span != allWall || alone != allIdle {
 		t.Errorf("%s: triage has %v of %v idle, the timelines %v of %v", name, alone, span, allIdle, allWall)
 	}
@@ -258,6 +298,64 @@ func sameSteps(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d
 		}
 		if caused != x.IdleNS {
 			t.Errorf("%s: the causes explain %d of %d ns idle", name, caused, x.IdleNS)
+		}
+	}
+}
+
+// sameMeanStep: all count the steps of a GPU alike, so that the mean step is the same: one that the window cuts counts
+// as a part, and the mean of a stage and model is that of its complete passes.
+func sameMeanStep(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d *layer.Device, g *triage.Report,
+	h *hostoverhead.Verdict) {
+	t.Helper()
+	const rounding = 1e-6
+	steps := func(d *layer.Device) (n float64) {
+		for p := range d.Passes {
+			if d.Passes[p].Kernels > 0 && d.StepTime(p) > 0 {
+				n += d.StepShare(p)
+			}
+		}
+		return n
+	}
+	var inReport, inTriage, all float64
+	for _, p := range r.Passes {
+		if p.Activities > 0 && p.Wall > 0 {
+			inReport += p.StepShare
+		}
+	}
+	for i := range g.Stages {
+		inTriage += g.Stages[i].Exposure.CompleteSteps
+	}
+	for i := range a.Devices {
+		all += steps(&a.Devices[i])
+	}
+	if math.Abs(inReport-steps(d)) > rounding || math.Abs(inTriage-all) > rounding {
+		t.Errorf("%s: the report counts %v steps of %v, triage %v of %v", name, inReport, steps(d), inTriage, all)
+	}
+	for k := range h.Ranks {
+		rank := &h.Ranks[k]
+		if rank.Device != d.ID || rank.CompleteSteps == 0 {
+			continue
+		}
+		if math.Abs(rank.CompleteSteps-steps(d)) > rounding {
+			t.Errorf("%s: host counts %v steps of %v", name, rank.CompleteSteps, steps(d))
+		}
+		for _, f := range rank.Findings {
+			if want := float64(f.Total) / steps(d); f.Of == finding.OfStep && math.Abs(float64(f.PerStep)-want) > 1 {
+				t.Errorf("%s: %s takes %v of each step, want %v", name, f.Code, f.PerStep, time.Duration(want))
+			}
+		}
+	}
+	if strings.HasPrefix(name, "cut") {
+		var complete, wall time.Duration
+		n := 0
+		for p := range d.Passes {
+			if wall += d.StepTime(p); d.Passes[p].Partial == "" {
+				complete, n = complete+d.StepTime(p), n+1
+			}
+		}
+		if want, got := float64(complete)/float64(n), float64(wall)/steps(d); n == len(d.Passes) || n < 3 ||
+			math.Abs(got-want) > 1 {
+			t.Errorf("%s: the mean step is %v, that of %d complete ones of %d %v", name, got, n, len(d.Passes), want)
 		}
 	}
 }

@@ -153,9 +153,10 @@ type ReportPass struct {
 	Floor  time.Duration `json:"floor_ns,omitempty"`
 	Layers int           `json:"layers"`
 	// Kernels counts kernels, Activities copies and sets, too.
-	Kernels    int    `json:"kernels"`
-	Activities int    `json:"gpu_activities"`
-	Partial    string `json:"partial"`
+	Kernels    int     `json:"kernels"`
+	Activities int     `json:"gpu_activities"`
+	Partial    string  `json:"partial"`
+	StepShare  float64 `json:"step_share"` // of a complete step: below 1 where the window cuts it
 	// Confidence in the pass and its layers, 0…1.
 	Confidence float64 `json:"confidence"`
 	// Chosen says that Operators are of this pass.
@@ -339,8 +340,8 @@ func (p *reportPart) rows(i int) []ReportPass {
 		out = append(out, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch,
 			Tokens: f.Tokens, Start: f.Start, Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers,
 			Kernels: f.Kernels - p.copies[n], Activities: f.Kernels,
-			Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n),
-			Note: f.Note, Cold: f.Cold})
+			Partial: f.Partial, StepShare: p.d.StepShare(n), Confidence: f.Confidence,
+			Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note, Cold: f.Cold})
 	}
 	return out
 }

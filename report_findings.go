@@ -70,6 +70,9 @@ func (r *Report) addHost(ctx context.Context) error {
 			where += " of " + d.Rank
 		}
 		r.HostText, r.HostGPU = where+" is affected most: "+v.Summary, finding.At(int(d.Device))
+		if p := r.main(); p != nil && p.d.ID != d.Device {
+			r.HostText += fmt.Sprintf("; the findings are of GPU %d, the busiest", p.d.ID)
+		}
 	}
 	for _, d := range v.Doubts { // the gravest first
 		if d.Confidence == finding.Low || d.Confidence == finding.Medium {
@@ -184,7 +187,9 @@ func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
 func (r *Report) addStage(s *triage.StageReport) {
 	e := s.Exposure
 	gpus := finding.Size{}.OfGPUs(s.Devices).GPUs
-	perStep := func(ns float64) time.Duration { return time.Duration(ns / float64(max(e.Steps, s.Devices, 1))) }
+	perStep := func(ns float64) time.Duration {
+		return time.Duration(ns / cmp.Or(e.CompleteSteps, float64(max(s.Devices, 1))))
+	}
 	for _, row := range e.Rows {
 		r.Exposure = append(r.Exposure, ReportExposure{Stage: s.PassStage, Category: row.Category,
 			PerStep: perStep(float64(row.ExposedNS)),

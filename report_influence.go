@@ -155,7 +155,7 @@ func (r *Report) checkLargest(p *reportPart, pass int) {
 		moved := longest - took[n/2]
 		if longest > others && (whole-moved < second || float64(moved) > decisiveShare*float64(whole)) {
 			r.note("the largest operator of pass %d, %s, depends on one row: %s takes %s, the median of its %d peers %s",
-				pass, top.operator, table.Cut(table.Clean(p.a.Trace().Name(name)), nameWidth), table.Duration(longest), n,
+				pass, top.operator, table.Name(p.a.Trace().Name(name), nameWidth), table.Duration(longest), n,
 				table.Duration(took[n/2]))
 			return
 		}

@@ -368,7 +368,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	if floors {
 		cols = append(cols, table.Number("Floor ms"), table.Number("% of peak"), table.Text("Bound"))
 	}
-	t := table.New(append(cols, table.Text("Longest kernel"))...)
+	t := table.New(append(cols, table.Code("Longest kernel"))...)
 	for _, row := range rows {
 		cells := []string{row.LayerType, row.Operator, strconv.Itoa(row.Kernels), millis(row.Time),
 			table.Fixed(100*row.Share, 1)}

@@ -71,6 +71,16 @@ func sumOf(steps []stepAccount) (sum timeSum) {
 	return sum
 }
 
+// completeSteps counts the steps, each that the window cuts as the part of a complete one that it is.
+func (a *account) completeSteps() (n float64) {
+	for i := range a.steps {
+		if s := a.steps[i].step; s != nil {
+			n += a.d.layers.StepShare(s.Index)
+		}
+	}
+	return n
+}
+
 // nameKey is what idle time is summed by: a cause and what ran.
 type nameKey struct {
 	cause       finding.Cause

@@ -167,7 +167,7 @@ func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
 	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
 	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count,
-		Steps:    a.found,
+		Steps: a.found, CompleteSteps: a.completeSteps(),
 		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy),
 		Alone:    ratio(kernels-d.compute, busy),
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(),

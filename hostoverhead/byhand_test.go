@@ -105,7 +105,7 @@ func TestUnnamedTimeBeforeALostLaunch(t *testing.T) {
 }
 
 const sixStepsText = `Host bound: YES (confidence low)
-Host overhead: 3.30 ms of 5.70 ms of step time (at most a 2.38× speedup); largest cause: host-code (81.5%), led by step[DECODE bs=N] (37.2%).
+Host overhead: 550 µs of 950 µs per step (at most a 2.38× speedup); largest cause: host-code (81.5%), led by step[DECODE bs=N] (37.2%).
 Device 0: 6 steps, 12 kernels; threshold: host share ≥ 10%
 - SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
 Time of the steps: 5.70 ms, busy 2.40 ms (42.1%), idle 3.30 ms
@@ -123,12 +123,12 @@ How kernels reach the device
 stage path kernels share of kernel time exposed launches of the time
 decode eager 12 100.0% 100.0% 110 µs 1.9%
 Host overhead per pass: median 600 µs (60.0% of it), p90 800 µs (66.7%), max 800 µs (66.7%)
-worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
-4 decode 800 µs 66.7% 3.00× host-code 0.004100 s 0.005300 s 4100000 … 5300000
-0 decode 600 µs 60.0% 2.50× host-code 0.000100 s 0.001100 s 100000 … 1100000
-1 decode 600 µs 60.0% 2.50× host-code 0.001100 s 0.002100 s 1100000 … 2100000
-2 decode 600 µs 60.0% 2.50× host-code 0.002100 s 0.003100 s 2100000 … 3100000
-3 decode 600 µs 60.0% 2.50× host-code 0.003100 s 0.004100 s 3100000 … 4100000
+worst passes stage host share at most largest cause from to Perfetto visStart visEnd
+4 decode 800 µs 66.7% 3.00× host-code 0.004100 s 0.005300 s 4100000 5300000
+0 decode 600 µs 60.0% 2.50× host-code 0.000100 s 0.001100 s 100000 1100000
+1 decode 600 µs 60.0% 2.50× host-code 0.001100 s 0.002100 s 1100000 2100000
+2 decode 600 µs 60.0% 2.50× host-code 0.002100 s 0.003100 s 2100000 3100000
+3 decode 600 µs 60.0% 2.50× host-code 0.003100 s 0.004100 s 3100000 4100000
 Published metrics (M1–M5): YES
 The GPU counts as idle while no kernel runs, copies included.
 Whole window: YES

@@ -14,7 +14,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	out := []finding.Finding{}
 	server := a.l.w.server()
 	basis, dialect, record := a.basis(), server.Key(), a.recordLaunches()
-	n := len(a.steps)
+	n := a.completeSteps()
 	if basis == finding.OfWindow {
 		n = 1 // the parts between its pauses are one window
 	}

@@ -92,9 +92,14 @@ func (v *Verdict) answer() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("host overhead: %s of %s of %s (at most %s)%s", nanos(h.HostNS), nanos(h.WallNS),
-		timeOf(v.Basis), table.WithArticle(speedup(h.AtMost)), largest)
-	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
+	r, each := &v.Ranks[v.Deciding], "of "+timeOf(v.Basis)
+	host, wall := h.HostNS, h.WallNS
+	if n := r.CompleteSteps; n > 0 {
+		host, wall, each = int64(float64(host)/n), int64(float64(wall)/n), "per step"
+	}
+	out := fmt.Sprintf("host overhead: %s of %s %s (at most %s)%s", nanos(host), nanos(wall), each,
+		table.WithArticle(speedup(h.AtMost)), largest)
+	if len(words) > 0 && len(r.Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
 	return out
@@ -174,6 +179,9 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	steps := "no steps"
 	if r.Steps > 0 {
 		steps = table.Counted(r.Steps, "step", "steps")
+		if r.CompleteSteps != math.Trunc(r.CompleteSteps) {
+			steps += fmt.Sprintf(" (those that the window cuts count in part: %s)", table.Fixed(r.CompleteSteps, 2))
+		}
 	}
 	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps, table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))
@@ -307,10 +315,10 @@ func (r *RankVerdict) writePasses(b *table.Writer) {
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
 		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share),
 			times(w.Headroom.AtMost), w.Largest.String(),
-			position(w.StartNS), position(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd)}
+			position(w.StartNS), position(w.EndNS), fmt.Sprint(w.VisStart), fmt.Sprint(w.VisEnd)}
 	}, table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"),
 		table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"),
-		table.Text("Perfetto visStart … visEnd"))
+		table.Number("Perfetto visStart"), table.Number("visEnd"))
 }
 
 // listed are the devices that the table shows, in the order of Ranks: of many the one that decides and those that
@@ -405,7 +413,7 @@ const (
 
 // cut is a name as text shows it: a frame's file rather than its directories.
 func cut(name string, width int) string {
-	return table.Cut(table.Clean(names.Short(name, width)), width)
+	return table.Name(names.Short(name, width), width)
 }
 
 // Lengths of the lists of a drill-down in text.

@@ -155,11 +155,12 @@ type PassHeadroom struct {
 
 // RankVerdict is the answer for one device of one rank.
 type RankVerdict struct {
-	Rank   string         `json:"rank"`           // of the file, or its place; "" for a single file
-	File   int            `json:"file"`           // place among the traces given
-	Path   string         `json:"path,omitempty"` // file of the rank
-	Device trace.DeviceID `json:"device"`         // number of the GPU
-	GPU    string         `json:"gpu,omitempty"`  // the device's name, "" unknown
+	Rank          string         `json:"rank"`           // of the file, or its place; "" for a single file
+	File          int            `json:"file"`           // place among the traces given
+	Path          string         `json:"path,omitempty"` // file of the rank
+	Device        trace.DeviceID `json:"device"`         // number of the GPU
+	GPU           string         `json:"gpu,omitempty"`  // the device's name, "" unknown
+	CompleteSteps float64        `json:"complete_steps"` // steps, one that the window cuts as the part that it is
 	// Ignored is set for a device with so few kernels that it does not decide.
 	Ignored  bool     `json:"ignored,omitempty"`
 	Verdict  Answer   `json:"verdict"`

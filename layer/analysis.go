@@ -76,6 +76,7 @@ type Device struct {
 
 	of         *Analysis
 	columns    columns
+	stepShares []float64                    // of the passes: how much of a step each is
 	stepEnds   []trace.Time                 // of the passes: where the next one starts, if that is after their end
 	waits      []HostWait                   // between steps
 	layerEnds  map[int][]trace.Time         // by pass: those that were given, 0 where a layer ends with its last kernel

@@ -91,6 +91,7 @@ func (s *roleSigns) add(a *Device, w *work, r *ladder.Result) {
 		if w.op != nil {
 			op, _, _ := a.Kernel(int(i)).Operator()
 			s.modulates, s.head = s.modulates || op == opname.Modulation, s.head || op == opname.LMHead
+			s.rotates = s.rotates || op == opname.Rope
 		}
 	}
 }

@@ -74,6 +74,43 @@ func (d *Device) StepTime(p int) time.Duration {
 	return out
 }
 
+// StepShare is how much of a step pass p is: 1, or less where the window cuts it, by its time over the mean time of the
+// complete passes of its stage and model, where there are any. The mean step of some passes is the sum of their
+// [Device.StepTime] over the sum of their shares.
+func (d *Device) StepShare(p int) float64 {
+	if d.stepShares == nil { // not of an analysis
+		return 1
+	}
+	return d.stepShares[p]
+}
+
+// findStepShares says how much of a step each pass is.
+func (d *Device) findStepShares() {
+	type kind struct {
+		stage Stage
+		model int
+	}
+	type sum struct {
+		time   time.Duration
+		passes int
+	}
+	complete := map[kind]sum{}
+	for p := range d.Passes {
+		if f := &d.Passes[p]; f.Partial == whole && f.Kernels > 0 {
+			s := complete[kind{f.Stage, f.Model}]
+			complete[kind{f.Stage, f.Model}] = sum{s.time + d.StepTime(p), s.passes + 1}
+		}
+	}
+	d.stepShares = make([]float64, len(d.Passes))
+	for p := range d.Passes {
+		f := &d.Passes[p]
+		d.stepShares[p] = 1
+		if s := complete[kind{f.Stage, f.Model}]; f.Partial != whole && s.time > 0 {
+			d.stepShares[p] = min(1, float64(d.StepTime(p))*float64(s.passes)/float64(s.time))
+		}
+	}
+}
+
 // TimeSpan is a stretch of time.
 type TimeSpan struct {
 	Start trace.Time // inclusive
@@ -107,6 +144,7 @@ func (d *Device) findStepEnds() {
 	if d.of != nil && d.of.trace != nil {
 		d.findWaits()
 	}
+	d.findStepShares()
 }
 
 // Steps iterates over the slices of the timeline that lie between the start of a pass and that of the next, each with

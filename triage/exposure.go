@@ -19,9 +19,10 @@ import (
 // shared by several: WallNS = IdleNS + SharedNS + the ExposedNS of all rows.
 type Exposure struct {
 	// of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
-	WallNS   int64 `json:"wall_ns"`
-	IdleNS   int64 `json:"idle_ns"`   // nothing runs
-	SharedNS int64 `json:"shared_ns"` // kernels of several categories run
+	WallNS        int64   `json:"wall_ns"`
+	IdleNS        int64   `json:"idle_ns"`        // nothing runs
+	SharedNS      int64   `json:"shared_ns"`      // kernels of several categories run
+	CompleteSteps float64 `json:"complete_steps"` // these steps, one that the window cuts as the part that it is
 	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window counts as one.
 	Steps int           `json:"steps"`
 	Whole bool          `json:"whole_window,omitempty"`
@@ -144,7 +145,8 @@ type exposureSums struct {
 	pool               *activity.Pool
 	by                 roofline.WaitingBy
 	wall, idle, shared int64
-	steps, whole       int // counted passes, and those of them that represent a trace without steps
+	complete           float64 // counted passes, those that the window cuts as parts
+	steps, whole       int     // counted passes, and those of them that represent a trace without steps
 	categories         []*categorySums
 	categoryOf         []int32 // by kernel: index of categories
 	byKernel           map[int32]*exchange
@@ -209,6 +211,7 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 		if pass != before {
 			before = pass
 			x.steps++
+			x.complete += d.StepShare(pass)
 			if d.Passes[pass].PassEvidence == layer.RungWhole {
 				x.whole++
 			}
@@ -317,8 +320,8 @@ func (x *exposureSums) bound() {
 }
 
 func (x *exposureSums) ledger() *Exposure {
-	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, Whole: x.steps > 0 &&
-		x.whole == x.steps, Rows: []ExposureRow{}}
+	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, CompleteSteps: x.complete,
+		Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
 	for _, c := range x.categories {
 		if c.exposed+c.hidden == 0 {
 			continue

@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,8 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// perStep is the mean time of the stage's full passes, and their time per token where all say how many they process;
+// perStep is the mean step of the stage: that of its complete passes (see [layer.Device.StepShare]), and their time
+// per token where all say how many they process;
 // 0 where not known, or where the passes are of several models: no step takes the mean of a text encoder's and a
 // denoiser's.
 func (s *stageWork) perStep() (step, token int64) {
@@ -69,7 +71,8 @@ func (s *StageReport) figures() string {
 	if x := s.Exposure; x != nil {
 		for _, r := range x.Rows {
 			if r.Category == string(classify.CategoryCommunication) {
-				out = append(out, fmt.Sprintf("exposed communication %s (%s)", nanos(r.ExposedNS/int64(max(x.Steps, 1))), pct(r.ExposedPct)))
+				each := int64(float64(r.ExposedNS) / cmp.Or(x.CompleteSteps, 1))
+				out = append(out, fmt.Sprintf("exposed communication %s (%s)", nanos(each), pct(r.ExposedPct)))
 			}
 		}
 	}

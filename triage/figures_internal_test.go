@@ -203,7 +203,7 @@ func TestLongestStretch(t *testing.T) {
 func TestFiguresOfAStage(t *testing.T) {
 	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50},
 		{Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
-		Exposure: &Exposure{Steps: 2, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
+		Exposure: &Exposure{Steps: 2, CompleteSteps: 2, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
 			{Category: "communication", ExposedNS: 4, ExposedPct: 7}}}}
 	text := s.figures()
 	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) +

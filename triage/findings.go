@@ -58,7 +58,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 			Text: "Communication that no compute overlaps",
 			Size: size(finding.Recoverable, transfer), Confidence: finding.High}
 		if row.BoundNS > 0 {
-			f.Evidence = fmt.Sprintf("Compute in the same layers can overlap up to %s.", nanos(row.BoundNS/int64(n)))
+			f.Evidence = fmt.Sprintf("Compute in the same layers can overlap up to %s.", nanos(int64(float64(row.BoundNS)/n)))
 		}
 		f.Place, f.Where = row.place()
 		f.Do = enable(r.Overlap)
@@ -70,10 +70,11 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 			continue
 		}
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Unused fused path: " + row.Pattern,
-			Size: size(finding.Recoverable, row.Gain.StepHighNS*int64(n)), Confidence: finding.Medium,
+			Size: size(finding.Recoverable, int64(float64(row.Gain.StepHighNS)*n)), Confidence: finding.Medium,
 			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"),
 				table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.String()),
 			Advice: finding.Advice{Do: row.Action}}
+		f.PerStep = time.Duration(row.Gain.StepHighNS) // not rounded twice
 		if row.Confidence == Confirmed {
 			f.Confidence = finding.High
 		}
@@ -95,7 +96,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		if k := r.longest(row.Operator); k != nil {
 			f.Place.Kernel = k.Label
 			f.Where = fmt.Sprintf("%s, most time in %s", table.Counted(row.Launches, "launch", "launches"),
-				table.Cut(table.Clean(k.Label), nameWidth))
+				table.Name(k.Label, nameWidth))
 		}
 		add(f)
 	}
@@ -103,11 +104,11 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 }
 
 // steady is what times of a stage are shown for: one of so many steps, or the mean window of so many GPUs.
-func (s *stageWork) steady() (n int, basis finding.Basis) {
-	if s.exposure.Whole || s.exposure.Steps == 0 {
-		return max(1, s.devices()), finding.OfWindow
+func (s *stageWork) steady() (n float64, basis finding.Basis) {
+	if s.exposure.Whole || s.exposure.CompleteSteps == 0 {
+		return float64(max(1, s.devices())), finding.OfWindow
 	}
-	return s.exposure.Steps, finding.OfStep
+	return s.exposure.CompleteSteps, finding.OfStep
 }
 
 // waitingWays describes each way to separate waiting from transfer, and its confidence.
@@ -162,7 +163,7 @@ func (r *ExposureRow) place() (finding.Place, string) {
 		return finding.Place{}, ""
 	}
 	return w.place(), fmt.Sprintf("longest stretch: %s from %s s, beginning with %s", nanos(int64(w.EndNS-w.StartNS)),
-		table.Seconds(time.Duration(w.StartNS), 6), table.Cut(table.Clean(w.Kernel), nameWidth))
+		table.Seconds(time.Duration(w.StartNS), 6), table.Name(w.Kernel, nameWidth))
 }
 
 // place is p as findings have it.

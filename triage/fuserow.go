@@ -84,11 +84,12 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 	}
 	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved),
 		BytesNeeded: int64(price.Needed), BytesOf: price.Sized, Occurrences: len(at), Launches: price.Launches,
-		StepLowNS: low / int64(n), StepHighNS: high / int64(n), HostBoundPct: percent(int64(bound), int64(len(at)))}
+		StepLowNS: int64(float64(low) / n), StepHighNS: int64(float64(high) / n),
+		HostBoundPct: percent(int64(bound), int64(len(at)))}
 	if basis == finding.OfWindow {
-		out.Gain.GPUs = n
+		out.Gain.GPUs = int(n)
 	} else {
-		out.Gain.Steps = n
+		out.Gain.Steps = s.exposure.Steps
 	}
 	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent(high, wall)
 }

@@ -42,7 +42,7 @@ func summarise(r *Report) string {
 	fmt.Fprintf(&b, "%s %s", head, table.Join(parts, "and"))
 	if len(top.Kernels) > 0 {
 		k := top.Kernels[0]
-		fmt.Fprintf(&b, "; the largest kernel is %s (%s", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
+		fmt.Fprintf(&b, "; the largest kernel is %s (%s", table.Name(cmp.Or(k.Label, k.Kernel), nameWidth),
 			pct(k.SharePct))
 		if n := len(k.Operators); n > 1 {
 			fmt.Fprintf(&b, " in %d operators", n)

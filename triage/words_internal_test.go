@@ -59,8 +59,8 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)},
 			"Extend/prefill takes 50.0% of GPU time, mostly a (70.0%)."},
 		{[]StageReport{labelled}, "GPU time is mostly a (70.0%); the largest kernel is short (42.0%)."},
-		{[]StageReport{unlabelled}, "GPU time is mostly a (70.0%); the largest kernel is " + strings.Repeat("k", 57) +
-			"... (42.0%)."},
+		{[]StageReport{unlabelled}, "GPU time is mostly a (70.0%); the largest kernel is " + strings.Repeat("k", 61) +
+			" (42.0%)."},
 	} {
 		if got := summarise(&Report{Stages: c.stages}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

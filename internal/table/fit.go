@@ -6,13 +6,13 @@ import (
 )
 
 // To how many characters a column of text is narrowed to fit a width: first while it can be read with ease, then,
-// when titles are broken, too, to what is enough for the end of a source line. Names of kernels, which say what a row
-// is, are narrowed after the others below what the longest base name needs, and not further than to what shows how they
-// begin and end.
+// when titles are broken, too, to one or two words a line. Names of kernels, which say what a row is, are narrowed
+// below what the longest base name needs when the others have one or two words; they go on in the next line then.
 const (
 	easyColumn  = 24
+	wordsColumn = 18
 	leastColumn = 12
-	leastName   = 22
+	leastName   = 26
 )
 
 // fit makes lines of at most so many characters, and returns the tables that this takes, one where it can be.
@@ -38,10 +38,11 @@ func (f *fixed) squeeze(room int, bases bool) bool {
 	f.narrow(room, easyColumn, false)
 	f.narrow(room, f.longestBase(), true)
 	f.breakTitles(room)
-	f.narrow(room, leastColumn, false)
 	if !bases {
+		f.narrow(room, wordsColumn, false)
 		f.narrow(room, max(leastColumn, min(leastName, room/3)), true)
 	}
+	f.narrow(room, leastColumn, false)
 	return f.total() <= room
 }
 
@@ -51,8 +52,8 @@ func (f *fixed) longestBase() int {
 	for _, row := range f.rows {
 		for i, lines := range row {
 			for _, l := range lines {
-				if f.cols[i].Keep == Both {
-					longest = max(longest, baseNeeds(l))
+				if from, to := baseName(l); f.cols[i].Keep == Both {
+					longest = max(longest, essenceNeeds(l, from, to))
 				}
 			}
 		}

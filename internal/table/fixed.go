@@ -31,8 +31,9 @@ func widthOf(w io.Writer) int {
 	return 0
 }
 
-// WriteFit is WriteText for a table of at most so many characters; 0: no limit. Texts are cut, the longest first, and
-// titles broken until the lines fit; a table of too many columns goes on below itself, with its first column once more.
+// WriteFit is WriteText for a table of at most so many characters; 0: no limit. Columns of text are narrowed, the
+// widest first, and titles broken until the lines fit: names lose their arguments and folders, and go on in the next
+// line where that is not enough. A table of too many columns goes on below itself, with its first column once more.
 // Numbers are never cut. The columns' own limits only hold where there is no room given.
 func (t *Table) WriteFit(w io.Writer, room int) error {
 	if len(t.cols) == 0 {
@@ -81,7 +82,7 @@ func (t *Table) layout(fitted bool) *fixed {
 			for l := range strings.SplitSeq(s, lineBreak) {
 				l = Clean(l)
 				if m := t.cols[i].Max; m > 0 && !fitted {
-					l = f.cut(i, l, m)
+					l = t.cols[i].shorten(l, m)
 				}
 				f.rows[r][i] = append(f.rows[r][i], l)
 				f.cells[i] = max(f.cells[i], utf8.RuneCountInString(l))
@@ -100,7 +101,74 @@ func (f *fixed) spread() {
 	}
 }
 
-func (f *fixed) cut(col int, s string, max int) string { return f.cols[col].cut(s, max) }
+// lines fits a cell into a column of so many characters. Arguments, namespaces and folders are cut; what names the
+// function, the file or anything else is never: it continues on the next line.
+func (c *Column) lines(s string, width int) []string {
+	if utf8.RuneCountInString(s) <= width {
+		return []string{s}
+	}
+	if s = c.cut(s, MaxMarkdown); c.Keep != Start {
+		s = c.shorten(s, width)
+	}
+	var out []string
+	for _, line := range Fill(s, width) {
+		out = append(out, wrap(line, width)...)
+	}
+	return out
+}
+
+// mostName is the longest base name that is kept whole: triton's names of many fused operators reach 170 characters;
+// names of thousands are mangled, and no base names.
+const mostName = 400
+
+// shorten cuts a cell to so many characters, or, where it names more than that, to what it names.
+func (c *Column) shorten(s string, max int) string {
+	from, to := c.essence(s)
+	switch need := essenceNeeds(s, from, to); {
+	case c.Keep == Start, need <= max:
+		return c.cut(s, max)
+	case need > mostName:
+		return c.cut(s, mostName)
+	}
+	if to < len(s) {
+		return s[from:to] + ellipsis
+	}
+	return s[from:]
+}
+
+// Name is a name from code in a sentence: cleaned, and of at most so many characters where its base name has no more.
+func Name(s string, max int) string {
+	c := Code("")
+	return c.shorten(Clean(s), max)
+}
+
+// essence is the part of a cell that no width cuts.
+func (c *Column) essence(s string) (from, to int) {
+	switch c.Keep {
+	case Both:
+		return baseName(s)
+	case End:
+		return strings.LastIndexByte(s, '/') + 1, len(s)
+	}
+	return 0, len(s)
+}
+
+// wrap breaks a name into lines, each as long as it may be, after a separator where a line has one
+// behind its first third.
+func wrap(s string, width int) []string {
+	var out []string
+	for utf8.RuneCountInString(s) > width {
+		line := prefix(s, width)
+		if at := strings.LastIndexAny(line, separators) + 1; at > len(line)/3 {
+			line = line[:at]
+		}
+		out, s = append(out, line), s[len(line):]
+	}
+	return append(out, s)
+}
+
+// separators are between the words of a name.
+const separators = "_:<>(), ./+"
 
 // cut shortens a cell to so many characters.
 func (c *Column) cut(s string, max int) string {
@@ -114,7 +182,7 @@ func (c *Column) cut(s string, max int) string {
 	head := prefix(s, max-utf8.RuneCountInString(tail))
 	from, to := baseName(s)
 	switch {
-	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from, baseNeeds(s) > max:
+	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from, essenceNeeds(s, from, to) > max:
 		return head + tail
 	case from == 0:
 		return Cut(s, max)
@@ -122,9 +190,8 @@ func (c *Column) cut(s string, max int) string {
 	return ellipsis + Cut(s[from:], max-len(ellipsis))
 }
 
-// baseNeeds is how many characters the base name of a name takes, with what shows that something is missing.
-func baseNeeds(s string) int {
-	from, to := baseName(s)
+// essenceNeeds is how many characters a part of a text takes, with what shows that something is missing.
+func essenceNeeds(s string, from, to int) int {
 	need := utf8.RuneCountInString(s[from:to])
 	if from > 0 {
 		need += len(ellipsis)
@@ -142,7 +209,6 @@ func wholeWord(s, tail string, max int) string {
 	if len(tail) <= len(ellipsis) || at < 1 {
 		return tail
 	}
-	const separators = "_:<>(), ./"
 	if start := strings.LastIndexAny(s[:at], separators) + 1; max-len(ellipsis)-utf8.RuneCountInString(s[start:]) >= max/3 {
 		return ellipsis + s[start:]
 	}
@@ -155,10 +221,21 @@ func wholeWord(s, tail string, max int) string {
 // baseName is where the name of a function is in a name from code: without its namespaces, folders, arguments and
 // what it returns.
 func baseName(s string) (from, to int) {
-	if to = strings.IndexAny(s, "<("); to <= 0 {
-		to = len(s)
+	for {
+		end := max(from, strings.IndexAny(s[from:], "<(")+from)
+		rest, unnamed := strings.CutPrefix(s[end:], "(anonymous namespace)::")
+		if !unnamed {
+			rest, unnamed = strings.CutPrefix(s[end:], "<unnamed>::")
+		}
+		if unnamed {
+			from = len(s) - len(rest)
+			continue
+		}
+		if end == from {
+			end = len(s)
+		}
+		return max(from, strings.LastIndexAny(s[:end], ":/ ")+1), end
 	}
-	return strings.LastIndexAny(s[:to], ":/ ") + 1, to
 }
 
 // total is the width of a line.
@@ -179,14 +256,17 @@ func (f *fixed) write(w io.Writer) error {
 		if row == nil {
 			b.WriteString(rule)
 		}
-		lines := 0
-		for _, c := range row {
-			lines = max(lines, len(c))
+		cells, most := make([][]string, len(row)), 0
+		for i, lines := range row {
+			for _, l := range lines {
+				cells[i] = append(cells[i], f.cols[i].lines(l, f.width[i])...)
+			}
+			most = max(most, len(cells[i]))
 		}
-		for l := range lines {
+		for l := range most {
 			f.line(&b, func(i int) string {
-				if l < len(row[i]) {
-					return f.cut(i, row[i][l], f.width[i])
+				if l < len(cells[i]) {
+					return cells[i][l]
 				}
 				return ""
 			})

@@ -72,24 +72,27 @@ func pow10(n int) uint64 {
 // Duration formats d as all texts have it, with three digits in the unit in which it has some: "812 ns", "79.0 µs",
 // "1.26 ms", "14.2 s". Whole seconds keep all their digits.
 func Duration(d time.Duration) string {
-	v, unit := float64(d), "ns"
-	for _, u := range []string{"µs", "ms", "s"} {
-		if math.Abs(v) < 999.5 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	if v == 0 {
+	if d == 0 {
 		return "0"
+	}
+	return threeDigits(float64(d), "ns", "µs", "ms", "s")
+}
+
+// threeDigits formats a number of the first unit, which has no fractions, in the unit in which it has three digits
+// before the point at most; the last one keeps all of them.
+func threeDigits(v float64, units ...string) string {
+	at := 0
+	for at < len(units)-1 && math.Abs(v) >= 999.5 {
+		v, at = v/1000, at+1
 	}
 	decimals := 2
 	switch a := math.Abs(v); {
-	case a >= 99.95 || unit == "ns":
+	case a >= 99.95 || at == 0:
 		decimals = 0
 	case a >= 9.995:
 		decimals = 1
 	}
-	return Fixed(v, decimals) + " " + unit
+	return Fixed(v, decimals) + " " + units[at]
 }
 
 // Change is [Duration] with a sign, for differences: "+1.26 ms", "-843 µs", "0".
@@ -165,19 +168,8 @@ func Plural(n int, one, many string) string {
 // Counted is a number and its noun: "1 pass", "2 passes", "1,049 tokens".
 func Counted(n int, one, many string) string { return Count(int64(n)) + " " + Plural(n, one, many) }
 
-// Bytes formats a size with one decimal and a binary unit from KiB on.
-func Bytes(n int64) string {
-	const unit = 1024
-	if n > -unit && n < unit {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	v, i := float64(n), -1
-	for math.Abs(v) >= unit && i < len("KMGTPE")-1 {
-		v /= unit
-		i++
-	}
-	return strconv.FormatFloat(v, 'f', 1, 64) + " " + string("KMGTPE"[i]) + "iB"
-}
+// Bytes formats a size as all texts have it, with three digits in powers of a thousand: "812 B", "1.54 kB", "34.8 GB".
+func Bytes(n int64) string { return threeDigits(float64(n), "B", "kB", "MB", "GB", "TB", "PB", "EB") }
 
 // Span is a range of counts: "5–8", "5" for one, "?" where it is not known.
 func Span(from, to int64) string {

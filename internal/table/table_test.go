@@ -102,9 +102,9 @@ func TestNumbers(t *testing.T) {
 		{table.Count(999), "999"},
 		{table.Count(-1234567), "-1,234,567"},
 		{table.Count(math.MinInt64), "-9,223,372,036,854,775,808"},
-		{table.Bytes(1023), "1023 B"},
-		{table.Bytes(1536), "1.5 KiB"},
-		{table.Bytes(math.MaxInt64), "8.0 EiB"},
+		{table.Bytes(1023), "1.02 kB"},
+		{table.Bytes(1536), "1.54 kB"},
+		{table.Bytes(math.MaxInt64), "9.22 EB"},
 		{table.Cut("ββββββ", 5), "ββ..."},
 		{table.Cut("abc", 3), "abc"},
 		{table.Cut("abcd", 3), "abc"},
@@ -162,10 +162,10 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestNamesShowBothEnds: a name longer than its column is narrowed to what shows how it begins and ends, and a table
-// that has less room for it goes on below itself.
-func TestNamesShowBothEnds(t *testing.T) {
-	const width, least = 80, 22
+// TestNamesHaveRoom: a name longer than its column goes on in the next line, and a table that has less room for it than
+// can be read goes on below itself.
+func TestNamesHaveRoom(t *testing.T) {
+	const width, least = 80, 26
 	const rest = len(" ") + len(" ") + len("1")
 	for room := least - 1; room <= least+1; room++ {
 		tab := table.New(table.Code("Kernel"), table.Number("ns"), table.Number("n"))
@@ -195,27 +195,26 @@ func TestWriteFit(t *testing.T) {
 		{50, "" + // the name is whole before the line is
 			"Kernel                       us  Line\n" +
 			"--------------------------------------------------\n" +
-			"a_kernel_with_a_long_name  12.5  ....py:12 forward\n" +
+			"a_kernel_with_a_long_name  12.5  norm.py:12\n" +
+			"                                 forward\n" +
 			"                                 short\n"},
-		{32, "" + // no narrower than can be read
-			"Kernel           us Line\n" +
-			"--------------------------------\n" +
-			"a_kerne...name 12.5 ...2 forward\n" +
-			"                    short\n"},
-		{31, "" +
-			"Kernel          us Line\n" +
+		{31, "" + // no narrower than can be read
+			"Kernel         us Line\n" +
 			"-------------------------------\n" +
-			"a_kern...name 12.5 ...2 forward\n" +
-			"                   short\n"},
+			"a_kernel_    12.5 norm.py:12\n" +
+			"with_a_long_      forward\n" +
+			"name              short\n"},
 		{29, "" + // the columns below each other instead
 			"Kernel                     us\n" +
 			"-----------------------------\n" +
-			"a_kernel_...a_long_name  12.5\n" +
+			"a_kernel_with_a_long_    12.5\n" +
+			"name\n" +
 			"\n" +
-			"Kernel           Line\n" +
+			"Kernel        Line\n" +
 			"-----------------------------\n" +
-			"a_kernel...name  ...2 forward\n" +
-			"                 short\n"},
+			"a_kernel_     norm.py:12\n" +
+			"with_a_long_  forward\n" +
+			"name          short\n"},
 	} {
 		var b strings.Builder
 		if err := tab.WriteFit(&b, c.width); err != nil {

@@ -19,7 +19,7 @@ func clusters(layers []LayerRow) (rows []ClusterRow, of []int) {
 	var keys []string
 	for i := range layers {
 		l := &layers[i]
-		k := slot(index, &rows, variantName(l.Type, l.Variant), ClusterRow{Type: l.Type, Variant: l.Variant})
+		k := slot(index, &rows, VariantName(l.Type, l.Variant), ClusterRow{Type: l.Type, Variant: l.Variant})
 		if k == len(sums) {
 			sums = append(sums, map[string]float64{})
 		}

@@ -42,7 +42,7 @@ type OperatorTotal struct {
 func operatorTables(a *layer.Device, fp *layer.ForwardPass, types []ClusterRow, of []int) []OperatorTable {
 	out := []OperatorTable{{Scope: "pass", Layers: fp.NumLayers}}
 	for _, c := range types {
-		out = append(out, OperatorTable{Scope: variantName(c.Type, c.Variant), Layers: c.Count})
+		out = append(out, OperatorTable{Scope: VariantName(c.Type, c.Variant), Layers: c.Count})
 	}
 	sums := make([]map[profile.Operator]*OperatorTotal, len(out))
 	known, all := make([]time.Duration, len(out)), make([]time.Duration, len(out))

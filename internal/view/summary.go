@@ -47,14 +47,14 @@ func summarise(a *layer.Device, t *Timeline) string {
 	}
 	layers := table.Counted(len(t.Layers), "layer", "layers")
 	fmt.Fprintf(&b, "%d of %s are of type %s and take %.0f%% of layer time, %.3f ms each", c.Count, layers,
-		variantName(c.Type, c.Variant), 100*wall(c)/max(total, math.SmallestNonzeroFloat64), c.AvgWallMS)
+		VariantName(c.Type, c.Variant), 100*wall(c)/max(total, math.SmallestNonzeroFloat64), c.AvgWallMS)
 	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {
 		fmt.Fprintf(&b, ", led by %s (%.0f%% of their kernel time)", top, share)
 	}
 	b.WriteByte('.')
 	s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int { return cmp.Compare(x.AvgWallMS, y.AvgWallMS) })
 	if s.AvgWallMS > slower*c.AvgWallMS {
-		fmt.Fprintf(&b, " The slowest type is %s, %.3f ms.", variantName(s.Type, s.Variant), s.AvgWallMS)
+		fmt.Fprintf(&b, " The slowest type is %s, %.3f ms.", VariantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if idle := c.AvgWallMS - c.AvgSumMS; idle > emptyLayer*c.AvgWallMS && c.AvgWallMS > 0 {
 		fmt.Fprintf(&b, " No kernel runs in %.0f%% of a layer's wall time.", 100*idle/c.AvgWallMS)

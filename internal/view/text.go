@@ -216,7 +216,7 @@ func (t *Timeline) layerTable(p *table.Writer) {
 	decimals := t.decimals()
 	for i := range t.Layers {
 		l := &t.Layers[i]
-		typ := variantName(l.Type, l.Variant)
+		typ := VariantName(l.Type, l.Variant)
 		if l.Hash && l.Type != profile.HashLayer {
 			typ += " +hash"
 		}
@@ -252,7 +252,7 @@ func (t *Timeline) clusterTable(p *table.Writer) {
 	wall := t.decimals()
 	for i := range t.Clusters {
 		c := &t.Clusters[i]
-		row := []string{variantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall),
+		row := []string{VariantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall),
 			table.Fixed(c.AvgSumMS, wall)}
 		for _, col := range t.columns {
 			row = append(row, table.Pct(c.Share.of(col.match), 1))
@@ -262,8 +262,8 @@ func (t *Timeline) clusterTable(p *table.Writer) {
 	p.Table(tab)
 }
 
-// variantName is the name in text of a type of layers with several kinds.
-func variantName(typ profile.LayerType, variant string) string {
+// VariantName is the name in text of a type of layers with several kinds.
+func VariantName(typ profile.LayerType, variant string) string {
 	if variant == "" {
 		return string(typ)
 	}

@@ -277,6 +277,6 @@ func (r *Report) newFinding(kind finding.Kind, operator, text, evidence string, 
 	return finding.Finding{Kind: kind, Code: operator, Text: text, Evidence: evidence, Stage: r.B.Stage,
 		Advice: kind.Info().Advice,
 		Size: finding.SizeOf(finding.Changed, finding.OfStep, delta*time.Duration(max(r.B.Passes, 1)),
-			max(r.B.Passes, 1), r.A.Wall*time.Duration(max(r.B.Passes, 1))),
+			float64(max(r.B.Passes, 1)), r.A.Wall*time.Duration(max(r.B.Passes, 1))),
 		Place: finding.Place{Trace: r.B.Trace, Operator: operator, Start: time.Duration(r.B.Start)}}
 }

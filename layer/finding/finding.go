@@ -53,11 +53,14 @@ type Size struct {
 	GPUs int `json:"gpus,omitempty"`
 }
 
-// SizeOf returns the size of total ns in n steps that take wall together.
-func SizeOf(m Measure, of Basis, total time.Duration, n int, wall time.Duration) Size {
+// SizeOf returns the size of total ns in n steps that take wall together. A step that the window cuts counts as a part.
+func SizeOf(m Measure, of Basis, total time.Duration, n float64, wall time.Duration) Size {
 	s := Size{Measure: m, Total: total, Of: of}
-	if n > 0 {
-		s.PerStep = total / time.Duration(n)
+	switch {
+	case n == 1: // a float does not hold the longest times
+		s.PerStep = total
+	case n > 0:
+		s.PerStep = time.Duration(float64(total) / n)
 	}
 	if wall > 0 {
 		s.Share = float64(total) / float64(wall)

@@ -176,7 +176,7 @@ func (run *Run) findings() {
 		g := &run.Groups[i]
 		size := func(ns int64) finding.Size {
 			return finding.SizeOf(finding.Recoverable, finding.OfStep, time.Duration(ns)*time.Duration(g.Steps),
-				g.Steps, time.Duration(g.Step)*time.Duration(g.Steps))
+				float64(g.Steps), time.Duration(g.Step)*time.Duration(g.Steps))
 		}
 		where := "ranks " + g.Name
 		if g.Part != "" {
@@ -206,7 +206,7 @@ func (run *Run) findings() {
 				continue
 			}
 			g := &run.Groups[i]
-			size := finding.SizeOf(finding.Taken, finding.OfStep, time.Duration(d.NS)*time.Duration(g.Steps), g.Steps,
+			size := finding.SizeOf(finding.Taken, finding.OfStep, time.Duration(d.NS)*time.Duration(g.Steps), float64(g.Steps),
 				time.Duration(g.Step)*time.Duration(g.Steps))
 			add(finding.Finding{Kind: finding.RankDiffers, Code: d.Rank,
 				Text: d.Rank + " is unlike the ranks beside it", Size: size, Where: "ranks " + g.Name,

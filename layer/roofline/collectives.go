@@ -119,8 +119,8 @@ func collectivesOf(d *layer.Device) [][]int32 {
 func (r *meetings) notes() []string {
 	var out []string
 	if r.strange > 0 {
-		out = append(out, fmt.Sprintf("%s no collective with this one; waiting is not compared",
-			table.Counted(r.strange, "other GPU ends", "other GPUs end")))
+		out = append(out, fmt.Sprintf("waiting is not measured on %s: no collective there ends when one of this GPU does",
+			table.Counted(r.strange, "other GPU", "other GPUs")))
 	}
 	return out
 }

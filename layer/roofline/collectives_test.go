@@ -173,7 +173,7 @@ func TestStrangersTellNothing(t *testing.T) {
 		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes,
-		"1 other GPU ends no collective with this one") {
+		"waiting is not measured on 1 other GPU") {
 		t.Errorf("notes:\n%s", notes)
 	}
 	if r, err = roofline.Analyze(context.Background(), alone(1, 1),

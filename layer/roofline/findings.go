@@ -57,12 +57,8 @@ func (r *measured) findings() []finding.Finding {
 	fp := &r.walk.device.Passes[r.pass.Index]
 	alike, basis := 0.0, finding.OfStep
 	for i := range r.walk.device.Passes {
-		switch o := &r.walk.device.Passes[i]; {
-		case o.Stage != fp.Stage || o.Model != fp.Model:
-		case o.Partial != "" && fp.Partial == "" && r.pass.Wall > 0:
-			alike += min(1, float64(r.walk.device.StepTime(i))/float64(r.pass.Wall))
-		default:
-			alike++
+		if o := &r.walk.device.Passes[i]; o.Stage == fp.Stage && o.Model == fp.Model {
+			alike += r.walk.device.StepShare(i)
 		}
 	}
 	if fp.PassEvidence == layer.RungWhole {

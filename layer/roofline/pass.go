@@ -263,7 +263,7 @@ func (w *walk) nameOf(k layer.Kernel, operator string) string {
 const longestName = 64
 
 // shortName is what people call a kernel.
-func shortName(k layer.Kernel) string { return table.Cut(k.Facts().Short, longestName) }
+func shortName(k layer.Kernel) string { return table.Name(k.Facts().Short, longestName) }
 
 // groupByName returns a kernel's heading where no plan has it.
 func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {

@@ -169,7 +169,7 @@ func TestWhatHidesExchanges(t *testing.T) {
 		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 8192, Hidden: 2880}, ""},
 		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048, Hidden: 8192}, "p, --on"},
 		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048},
-			"p, --on, if it holds: messages of 32.0 MiB at least; hidden size of 8192 at least"},
+			"p, --on, if it holds: messages of 33.6 MB at least; hidden size of 8192 at least"},
 	} {
 		if got := Hiding(reg, "vllm", reduce, &c.at); len(got) != 1 || got[0].Here != c.want ||
 			(got[0].NotHere == "") != (c.want != "") {

@@ -233,8 +233,9 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 		SteadyWhy: "no pass of the stage is typical"}
 	var walls []time.Duration
 	var idle time.Duration
+	var steps float64
 	for _, p := range list {
-		idle += p.Idle
+		idle, steps = idle+p.Idle, steps+p.StepShare
 		whole := p.Partial == ""
 		if whole {
 			s.Whole++
@@ -257,7 +258,7 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 	if s.Steady >= 0 && len(list) == 1 {
 		s.SteadyWhy = "the only pass"
 	}
-	s.Idle = idle / time.Duration(len(list))
+	s.Idle = time.Duration(float64(idle) / cmp.Or(steps, 1))
 	slices.Sort(walls)
 	if n := len(walls); n > 0 {
 		s.Least, s.Median, s.Most = &walls[0], &walls[n/2], &walls[n-1]
@@ -315,7 +316,7 @@ func (m *maker) layers() error {
 		}
 		slices.SortStableFunc(rows, func(a, b view.LayerRow) int { return cmp.Compare(a.WallMS, b.WallMS) })
 		l := rows[(len(rows)-1)/2]
-		rep := Representative{Type: strings.TrimSpace(string(c.Type) + " " + c.Variant), Count: c.Count, Pass: d.Steady.Pass,
+		rep := Representative{Type: view.VariantName(c.Type, c.Variant), Count: c.Count, Pass: d.Steady.Pass,
 			Layer: l.Index, Wall: milliseconds(l.WallMS),
 			Command: fmt.Sprintf("strata breakdown %s--fwd-pass %d --layer %d", m.file(), d.Steady.Pass, l.Index)}
 		for _, s := range c.Share {
