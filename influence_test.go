@@ -263,21 +263,21 @@ func TestOneOfManyPausesDecidesNothing(t *testing.T) {
 		at += 200
 	}
 	kernel(0, at)
-	check := func(what string) {
+	check := func(what, want string) {
 		t.Helper()
 		data, err := json.Marshal(map[string]any{"traceEvents": events})
 		path := filepath.Join(t.TempDir(), "trace.json")
 		if err = errors.Join(err, os.WriteFile(path, data, 0o666)); err != nil {
 			t.Fatal(err)
 		}
-		if r := reported(t, path, strata.ReportOptions{}); !strings.HasPrefix(r.Verdict, "The GPU is idle") {
-			t.Errorf("%s: %q", what, r.Verdict)
+		if r := reported(t, path, strata.ReportOptions{}); !strings.HasPrefix(r.Verdict, want) {
+			t.Errorf("%s: %q, want %q", what, r.Verdict, want)
 		}
 	}
-	check("a first kernel of a step")
+	check("a first kernel of a step", "The GPU is idle")
 	for i := range 12 {
 		kernel(1, 1000+10*float64(i))
 	}
 	kernel(1, 2000)
-	check("a late kernel of another GPU")
+	check("a late kernel of another GPU", "GPU 0 is idle")
 }

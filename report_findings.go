@@ -71,7 +71,7 @@ func (r *Report) addHost(ctx context.Context) error {
 		}
 		r.HostText, r.HostGPU = where+" is affected most: "+v.Summary, finding.At(int(d.Device))
 		if p := r.main(); p != nil && p.d.ID != d.Device {
-			r.HostText += fmt.Sprintf("; the findings are of GPU %d, the busiest", p.d.ID)
+			r.HostText += fmt.Sprintf("; findings that name no other GPU are of GPU %d, the busiest", p.d.ID)
 		}
 	}
 	for _, d := range v.Doubts { // the gravest first
@@ -248,13 +248,17 @@ func (r *Report) sentence() string {
 		return "GPU utilization is unknown: " + on + "."
 	}
 	idle, of := ratio(r.IdleTime, r.Wall), r.basis()
-	text := fmt.Sprintf("The GPU is busy %s%% %s.", table.Fixed(100*(1-idle), 1), of.Title())
+	gpu := "The GPU"
+	if p := r.main(); p != nil && r.HostGPU != nil { // there are several
+		gpu = fmt.Sprintf("GPU %d", p.d.ID)
+	}
+	text := fmt.Sprintf("%s is busy %s%% %s.", gpu, table.Fixed(100*(1-idle), 1), of.Title())
 	if idle >= hostBound {
 		most := "at most " + table.WithArticle(table.Times(r.Headroom, 2)) + " speedup"
 		if r.Headroom > mostHeadroom {
 			most = "more than a " + table.Times(mostHeadroom, 0) + " speedup"
 		}
-		text = fmt.Sprintf("The GPU is idle %s%% %s; removing that gives %s.", table.Fixed(100*idle, 1), of.Title(),
+		text = fmt.Sprintf("%s is idle %s%% %s; removing that gives %s.", gpu, table.Fixed(100*idle, 1), of.Title(),
 			most)
 	}
 	for _, f := range r.Findings {

@@ -130,7 +130,7 @@ worst passes stage host share at most largest cause from to Perfetto visStart vi
 2 decode 600 µs 60.0% 2.50× host-code 0.002100 s 0.003100 s 2100000 3100000
 3 decode 600 µs 60.0% 2.50× host-code 0.003100 s 0.004100 s 3100000 4100000
 Published metrics (M1–M5): YES
-The GPU counts as idle while no kernel runs, copies included.
+Idle here is the time in which no kernel runs; copies count as idle.
 Whole window: YES
 - gpu_idle_ratio 0.5789 crossed
 - launch_overhead_ratio 0.0107

@@ -187,7 +187,7 @@ func TestReportOfTwoRanks(t *testing.T) {
 		if err := v.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(b.String(), "(of 2 GPUs it loses most to the host)"); got != want {
+		if got := strings.Contains(b.String(), "(of 2 GPUs, the one that loses most to the host)"); got != want {
 			t.Errorf("%d ranks: %v, want %v:\n%s", n, got, want, b.String())
 		}
 		if got := strings.Count(b.String(), "     see "); got != 1 {

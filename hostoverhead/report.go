@@ -174,7 +174,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	b.Say("%s.", table.UpperFirst(v.Summary))
 	where := r.name()
 	if len(v.Ranks) > 1 {
-		where += fmt.Sprintf(" (of %d GPUs it loses most to the host)", len(v.Ranks))
+		where += fmt.Sprintf(" (of %d GPUs, the one that loses most to the host)", len(v.Ranks))
 	}
 	steps := "no steps"
 	if r.Steps > 0 {
@@ -382,9 +382,9 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	}
 	b.Heading(2, "Published metrics (M1–M5): %s", v.published.Verdict)
 	if len(v.Ranks) > 1 {
-		b.Say("The GPU counts as idle while no kernel runs, copies included, on all GPUs at once.")
+		b.Say("Idle here is the time in which no kernel runs on any GPU; copies count as idle.")
 	} else {
-		b.Say("The GPU counts as idle while no kernel runs, copies included.")
+		b.Say("Idle here is the time in which no kernel runs; copies count as idle.")
 	}
 	if v.Disagreement != "" {
 		b.Say("%s", v.Disagreement)

@@ -74,9 +74,9 @@ func (d *Device) StepTime(p int) time.Duration {
 	return out
 }
 
-// StepShare is how much of a step pass p is: 1, or less where the window cuts it, by its time over the mean time of the
-// complete passes of its stage and model, where there are any. The mean step of some passes is the sum of their
-// [Device.StepTime] over the sum of their shares.
+// StepShare is how much of a step pass p is: 1, or, where the window cuts it, its time over the mean time of the complete
+// passes of its stage and model, where there are any. The mean step of some passes, the sum of their [Device.StepTime]
+// over the sum of their shares, is that of the complete ones.
 func (d *Device) StepShare(p int) float64 {
 	if d.stepShares == nil { // not of an analysis
 		return 1
@@ -106,7 +106,7 @@ func (d *Device) findStepShares() {
 		f := &d.Passes[p]
 		d.stepShares[p] = 1
 		if s := complete[kind{f.Stage, f.Model}]; f.Partial != whole && s.time > 0 {
-			d.stepShares[p] = min(1, float64(d.StepTime(p))*float64(s.passes)/float64(s.time))
+			d.stepShares[p] = float64(d.StepTime(p)) * float64(s.passes) / float64(s.time)
 		}
 	}
 }

@@ -455,7 +455,7 @@ func (r *ExposureRow) waiting(wall int64) string {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
-		return "Waiting and transfer are not separated: ranks are not compared, and no pass repeats a collective in eight layers."
+		return "Waiting and transfer are not separated: no other rank matches, and only an all-reduce, all-gather or reduce-scatter that eight layers repeat can be estimated."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s",
 		nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),

@@ -157,6 +157,7 @@ func (c *Column) essence(s string) (from, to int) {
 // behind its first third.
 func wrap(s string, width int) []string {
 	var out []string
+	width = max(width, 1)
 	for utf8.RuneCountInString(s) > width {
 		line := prefix(s, width)
 		if at := strings.LastIndexAny(line, separators) + 1; at > len(line)/3 {

@@ -28,8 +28,8 @@ func TestExportSection(t *testing.T) {
 		t.Errorf("the heading does not say what was generated:\n%s", got)
 	}
 	_, rows, _ := strings.Cut(got, "| --- | ---: | ---: | ---: | ---: | ---: |\n")
-	want := "| strata, everything | 2.000 | 500.0 | 500.0 MiB | 5.0× | 4.0× |\n" +
-		"| Python sqlite3, the published scripts' queries | 10.000 | 2500.0 | 2.0 GiB | - | - |\n"
+	want := "| strata, everything | 2.000 | 500.0 | 524 MB | 5.0× | 4.0× |\n" +
+		"| Python sqlite3, the published scripts' queries | 10.000 | 2500.0 | 2.10 GB | - | - |\n"
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
