@@ -158,7 +158,8 @@ func (w *recording) fill(r *Run, bench []steps.Step) {
 		steady = all // a short recording: what a step holds is still worth telling
 	}
 	if len(steady) < minPhase {
-		r.Notes = append(r.Notes, fmt.Sprintf("only %d steady steps: figures are not reliable", len(steady)))
+		r.Notes = append(r.Notes, fmt.Sprintf("only %s: figures are not reliable",
+			table.Counted(len(steady), "steady step", "steady steps")))
 	}
 	if len(steady) == 0 {
 		return
@@ -387,7 +388,11 @@ func (r *Run) WriteText(w io.Writer) error {
 		fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
 	t.Row("steady steps", fmt.Sprint(r.SteadySteps))
 	for _, f := range r.figures() {
-		t.Row(f.name, table.Fixed(f.value, 1))
+		value := table.Fixed(f.value, 1)
+		if f.name == figureGapP50 && r.Gaps.N == 0 {
+			value = "?"
+		}
+		t.Row(f.name, value)
 	}
 	b.Table(t)
 	if r.SteadySteps > 0 {
@@ -424,9 +429,12 @@ type namedFigure struct {
 	value float64
 }
 
+// figureGapP50 is the figure of a run that is not known where no step follows another.
+const figureGapP50 = "inter-step gap µs (p50)"
+
 func (r *Run) figures() []namedFigure {
 	return []namedFigure{
-		{"wall time µs", r.WallUSPerStep}, {"step duration µs (avg)", r.StepUS}, {"inter-step gap µs (p50)", r.GapUS},
+		{"wall time µs", r.WallUSPerStep}, {"step duration µs (avg)", r.StepUS}, {figureGapP50, r.GapUS},
 		{"host operations µs (union)", r.RangeUSPerStep}, {"GPU time µs", r.GPUUSPerStep},
 		{"kernels", r.KernelsPerStep},
 		{"launch calls", r.LaunchesPerStep}, {"API time µs", r.APIUSPerStep},

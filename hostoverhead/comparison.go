@@ -48,6 +48,8 @@ type Delta struct {
 	CI95US *[2]float64 `json:"ci95_us"`
 	Was    string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
 	Large  bool        `json:"large,omitempty"` // clearly slower by more than 50%, or faster by more than 30%
+
+	unknown [2]bool // the baseline's and the target's value: text has "?" for it
 }
 
 // Comparison sets two runs against each other.
@@ -109,11 +111,17 @@ func compareRuns(a, b *Run, o *BreakdownOptions) *Comparison {
 	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep)
 	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep)
 	c.Conclusion = r.Conclusion
-	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall,
-		step, gap)
+	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap ", wall, step)
+	if unknown := [2]bool{len(a.gap) == 0, len(b.gap) == 0}; unknown != [2]bool{} {
+		at := slices.IndexFunc(c.Figures, func(d Delta) bool { return d.Op == compare.FigureGap })
+		c.Figures[at].unknown = unknown
+		c.Reason += "unknown"
+	} else {
+		c.Reason += fmt.Sprintf("%+.1f µs (p50)", gap)
+	}
 	if c.Conclusion == compare.HostInconclusive || c.Conclusion == "" {
 		c.Conclusion = compare.HostInconclusive
-		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps, of %d that are needed; %s",
+		c.Reason = fmt.Sprintf("one of the runs has only %d of %d needed steady steps; %s",
 			min(a.SteadySteps, b.SteadySteps), r.StepsNeeded, c.Reason)
 	}
 	c.name()
@@ -211,9 +219,9 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	for _, s := range c.Warnings {
 		b.Item("warning: %s", s)
 	}
-	b.Say("Iterations: %s; %s.", c.Baseline.basis(), c.Target.basis())
-	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step, %s (%d steady steps) and %s (%d steady steps)",
-		c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps), "figure")
+	b.Say("Iterations used: %s; %s.", c.Baseline.basis(), c.Target.basis())
+	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step (µs), %s (%s) and %s (%s)",
+		c.Baseline.Label, c.Baseline.steady(), c.Target.Label, c.Target.steady()), "figure")
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != compare.HostInconclusive {
 		b.Heading(2, "Top regressions")
 		for i, d := range regs[:min(len(regs), 5)] {
@@ -234,8 +242,17 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
 		if d.CI95US != nil {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
-		return []string{names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1),
-			fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status)}
+		from, to, change := table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS)
+		if d.unknown != [2]bool{} {
+			change, pct = "?", table.None
+		}
+		if d.unknown[0] {
+			from = "?"
+		}
+		if d.unknown[1] {
+			to = "?"
+		}
+		return []string{names.Short(d.Op, nameWidth), d.Kind, from, to, change, pct, ci, string(d.Status)}
 	}, table.Code(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"),
 		table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
 }
@@ -250,5 +267,8 @@ func sizeWord(n int) string {
 
 // basis says of how many iterations the figures are.
 func (r *Run) basis() string {
-	return fmt.Sprintf("%s %d, %d of them in the benchmark", r.Label, r.Iterations, r.BenchIters)
+	return fmt.Sprintf("%s %d of %d", r.Label, r.BenchIters, r.Iterations)
 }
+
+// steady counts the steady steps.
+func (r *Run) steady() string { return table.Counted(r.SteadySteps, "steady step", "steady steps") }

@@ -77,7 +77,7 @@ func (b *Builder) noteScrambled() {
 	}
 	f := Remark{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows,
 		Affects: []Area{AffectsGPUTime, AffectsLayers, AffectsAttribution},
-		Message: s.String() + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"}
+		Message: s.String() + ". Do not use times of kernels, layers or operators (use --repair-order)"}
 	if s.Repair {
 		f.Code = CodeOrderRepaired
 		f.Message = "REPAIRED, not as recorded: " + s.String() +

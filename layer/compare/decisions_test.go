@@ -544,8 +544,8 @@ func TestMatchedShare(t *testing.T) {
 		t.Errorf("%s\n%s", r.Text, left)
 	}
 	for want, l := range map[string]identity{"2 decode passes": {stage: layer.StageDecode, batch: -1, tokens: -1},
-		"2 decode passes of batch 0 and 1 token": {stage: layer.StageDecode, tokens: 1},
-		"2 passes of 5 tokens":                   {stage: layer.StageUnknown, batch: -1, tokens: 5}} {
+		"2 decode passes (batch 0, 1 token)": {stage: layer.StageDecode, tokens: 1},
+		"2 passes (5 tokens)":                {stage: layer.StageUnknown, batch: -1, tokens: 5}} {
 		if got := l.passes(2); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -56,7 +56,7 @@ var doubtTable = []doubt{
 		"The passes of the sides process different numbers of tokens or requests.",
 		"Pass `--normalize tokens` to compare time per token."},
 	{DoubtOneRow, "One activity decides", "Depends on one row",
-		"One activity makes more than a tenth of a run's GPU time, and others of its name are short.",
+		"One activity makes up more than a tenth of a run's GPU time, and others of its name are short.",
 		"Record that run again."},
 }
 
@@ -85,7 +85,7 @@ func Topics() []finding.Topic {
 	for _, d := range doubtTable {
 		out = append(out, finding.Topic{ID: string(d.code), Section: finding.SectionCompare, Title: d.title,
 			Means:  d.means,
-			Advice: finding.Advice{Do: d.do, Next: "strata compare --a A --b B"}, Page: "compare.md"})
+			Advice: finding.Advice{Do: d.do, Next: "strata compare --a OLD --b NEW"}, Page: "compare.md"})
 	}
 	return out
 }

@@ -185,10 +185,10 @@ func TestTextOfEqualRuns(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"5 decode passes of batch 8 and 8 tokens, 8.00 ms each, 100% of its kernels in graph replays, 0% compiled, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0\n",
+	for _, want := range []string{"5 decode passes (batch 8, 8 tokens), 8.00 ms each, 100% of its kernels in graph replays, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0\n",
 		"= pass    8000.0  8000.0    0.0  +0.0", "between-run floor 0.75% (assumed for two runs on GPUs of one kind)",
 		"kernels  8000.0  8000.0    0.0  -190.2 … 190.2",
-		"a change of all GPU work below about 420 µs (5.2%) cannot be distinguished"} {
+		"a change of all GPU work below about 420 µs (5.2% of the mean pass) cannot be distinguished"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, b.String())
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -38,14 +39,18 @@ func (x identity) passes(n int) string {
 	if x.stage != layer.StageUnknown {
 		kind = string(x.stage) + " "
 	}
-	s, word := table.Counted(n, kind+"pass", kind+"passes"), " of "
+	s := table.Counted(n, kind+"pass", kind+"passes")
+	var sizes []string
 	if x.batch >= 0 {
-		s, word = s+fmt.Sprintf(" of batch %d", x.batch), " and "
+		sizes = append(sizes, fmt.Sprintf("batch %d", x.batch))
 	}
 	if x.tokens >= 0 {
-		s += word + table.Counted(int(x.tokens), "token", "tokens")
+		sizes = append(sizes, table.Counted(int(x.tokens), "token", "tokens"))
 	}
-	return s
+	if len(sizes) == 0 {
+		return s
+	}
+	return s + " (" + strings.Join(sizes, ", ") + ")"
 }
 
 // agrees reports whether two sizes are equal, or one is unknown.

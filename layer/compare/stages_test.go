@@ -164,7 +164,7 @@ func TestSummaryLine(t *testing.T) {
 		t.Errorf("%q, want %q", s.line("B"), want)
 	}
 	s.Label, s.Batch, s.Commit = "", 0, "1f3a9c2"
-	if got := s.line("A"); !strings.HasPrefix(got, "A: b.json, 8 decode passes of batch 0, ") ||
+	if got := s.line("A"); !strings.HasPrefix(got, "A: b.json, 8 decode passes (batch 0), ") ||
 		!strings.HasSuffix(got, ", H100, 1f3a9c2, 2026-01-02") {
 		t.Errorf("%q", got)
 	}

@@ -245,8 +245,10 @@ func (s *Summary) line(side string) string {
 	out := side + ": " + name(s)
 	if s.Passes > 0 {
 		out += ", " + s.Work()
-		out += fmt.Sprintf(", %s each, %s of its kernels in graph replays, %s compiled", table.Duration(s.Wall),
-			percent(s.Graph), percent(s.Compiled))
+		out += fmt.Sprintf(", %s each, %s of its kernels in graph replays", table.Duration(s.Wall), percent(s.Graph))
+		if compiled := percent(s.Compiled); compiled != percent(0) {
+			out += ", " + compiled + " compiled"
+		}
 	}
 	for _, x := range []string{s.GPU, s.Commit, s.Date} {
 		if x != "" {

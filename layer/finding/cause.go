@@ -124,7 +124,7 @@ var causes = [NumCauses]struct {
 }{
 	NoCause: {"", CauseInfo{Colour: "#968c81"}},
 	HostCode: {"host-code", CauseInfo{HostWork, "Host code keeps the GPU waiting",
-		"The launching thread runs code that a range, op or frame names, or code without a name within a step.",
+		"The launching thread runs host code within a step.",
 		"the GPU is idle while host code runs", Advice{Do: "Make that host code cheaper, or move it out of the steps."},
 		"", "#e9594d"}},
 	LaunchCall: {"launch-call", CauseInfo{HostWork, "Kernel launch latency leaves the GPU idle",
@@ -154,7 +154,7 @@ var causes = [NumCauses]struct {
 	Allocation: {"allocation", CauseInfo{HostWaiting, "Memory allocation keeps the GPU waiting",
 		"The launching thread allocates, frees or registers memory.",
 		"allocations keep the GPU waiting",
-		Advice{"Allocate before the run, or let the caching allocator keep its memory " +
+		Advice{"Allocate before the run, and avoid fragmentation " +
 			"(torch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
 			torchCUDA + "#cuda-memory-management", ""}, "ALLOC", "#da6376"}},
 	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "Loading kernels keeps the GPU waiting",
@@ -168,7 +168,7 @@ var causes = [NumCauses]struct {
 	GIL: {"gil", CauseInfo{HostWaiting, "The launching thread waits for the interpreter lock",
 		"The launching thread waits for Python's global interpreter lock.",
 		"the launching thread waits for the interpreter lock",
-		Advice{Do: "Move Python work from other threads into processes; they hold the interpreter lock."}, "",
+		Advice{Do: "Other threads hold the lock: move their Python work into processes."}, "",
 		"#ba7b7a"}},
 	OtherProcess: {"other-process", CauseInfo{HostWaiting, "The launching thread waits for another process",
 		"The launching thread waits for a message of another process: a queue, shared memory, a pipe, a future.",

@@ -43,6 +43,7 @@ const (
 	comparePage = "compare.md"
 	lightPage   = "speed-of-light.md"
 	triagePage  = "triage.md"
+	fleetPage   = "fleet.md"
 	steadyLimit = "Two runs of one program differ by about 1%. Smaller changes need several runs a side."
 )
 
@@ -64,8 +65,9 @@ var kindDepths = map[Kind]depth{
 		"Copies that a later kernel depends on cannot be hidden.", hostPage},
 	Fusion: {"Chains of kernels linked by data flow, compared with a catalogue of fused paths and their conditions.",
 		"The fused kernel was not run: its time is estimated from the bytes that it saves.", triagePage},
-	AboveFloor: {"FLOP and bytes of the operator from config, shapes and tokens, divided by the GPU's peak.",
-		"Peaks are data-sheet figures. No kernel reaches them; 85 to 95% is good.", lightPage},
+	AboveFloor: {"Measured time, compared with the time at peak for the operator's FLOPs and bytes " +
+		"(from config, shapes, tokens).",
+		"Peaks are data-sheet figures. No kernel reaches them; 85–95% of peak is good.", lightPage},
 	SmallKernels: {"Kernels that take less than the GPU needs to start and drain one.",
 		"Some of them may already overlap others on a second stream.", lightPage},
 	NoFloor: {"Operators whose sizes are not known, with at least 10% of the step together.",
@@ -78,24 +80,26 @@ var kindDepths = map[Kind]depth{
 		"A renamed kernel that is not recognised looks like this, too.", comparePage},
 	OperatorRemoved: {"The operator has kernels in the old run only.",
 		"A renamed kernel that is not recognised looks like this, too.", comparePage},
-	StepChanged: {"The wall time of the step changed beyond noise and no operator did.", steadyLimit, comparePage},
+	StepChanged: {"The step's wall time grew beyond noise, and no operator's did.", steadyLimit, comparePage},
 	UniformChange: {"Kernels of all operators changed by nearly the same factor.",
 		"Clock, power cap and driver are rarely in a trace.", comparePage},
 	WaitChanged: {"Collectives whose time changed while their shortest instance did not.",
 		"Without all ranks the late one is unknown.", comparePage},
 	PathChanged:   {"The share of kernels in graph replays and in compiled code, compared.", "", comparePage},
 	KernelRenamed: {"An old and a new kernel at the same place, as often and as long.", "", comparePage},
-	HostChanged:   {"Self time of host ranges and calls per step, with an interval at 95%.", steadyLimit, hostPage},
-	HostNew:       {"The range or call is in the new run only.", "", hostPage},
-	HostRemoved:   {"The range or call is in the old run only.", "", hostPage},
-	HostRenamed:   {"An old and a new operation at the same place, as often and as long.", "", hostPage},
+	HostChanged: {"Inclusive time of host ranges and calls per step, with a 95% interval. " +
+		"Nested ranges each count in full.", steadyLimit, hostPage},
+	HostNew:     {"The range or call is in the new run only.", "", hostPage},
+	HostRemoved: {"The range or call is in the old run only.", "", hostPage},
+	HostRenamed: {"An old and a new operation at the same place, as often and as long.", "", hostPage},
+	RankWait:    {page: lightPage},
 	LateRank: {"The rank whose kernel of a collective is the shortest arrived last.",
-		"Only durations are compared, as clocks of ranks need not agree.", hostPage},
+		"Only durations are compared, as clocks of ranks need not agree.", fleetPage},
 	RanksWait: {"Time in collectives beyond that of the last rank.",
-		"Only durations are compared, as clocks of ranks need not agree.", hostPage},
+		"Only durations are compared, as clocks of ranks need not agree.", fleetPage},
 	RankDiffers: {"Kernel time of the rank against the median of all ranks.",
-		"Ranks may differ by design, as pipeline stages do.", hostPage},
-	IncompleteRun: {"Files of a run, compared with the parallel size that it states.", "", hostPage},
+		"Ranks may differ by design, as pipeline stages do.", fleetPage},
+	IncompleteRun: {"Files of a run, compared with the parallel size that it states.", "", fleetPage},
 }
 
 // causeLimits says what a cause cannot know, where that is more than its help says.
@@ -109,7 +113,7 @@ var causeLimits = map[Cause]string{
 	Dependency:      "The event that the stream waits for is rarely recorded.",
 	OtherRanks:      "One rank's trace shows that it waits, not for whom.",
 	NoRequests:      "An idle poll and a scheduler that waits for requests look alike.",
-	UnknownCause:    "Any cause is possible; the verdict counts it against both answers.",
+	UnknownCause:    "The verdict holds only if it holds with this time counted as host time and without it.",
 }
 
 // Topics explains all kinds and causes.
@@ -117,8 +121,12 @@ func Topics() []Topic {
 	var out []Topic
 	for _, k := range Kinds() {
 		i, d := k.Info(), kindDepths[k]
+		advice := withNext(i.Advice, i.Program)
+		if k == RankWait {
+			advice.Next = "strata " + i.Program + " --trace DIR --all-ranks"
+		}
 		out = append(out, Topic{ID: k.String(), Section: SectionFindings, Title: i.Title, Means: i.Help, Found: d.found,
-			Limits: d.limits, Advice: withNext(i.Advice, i.Program), Page: d.page})
+			Limits: d.limits, Advice: advice, Page: d.page})
 	}
 	for _, c := range Causes() {
 		i := c.Info()
@@ -132,10 +140,13 @@ func Topics() []Topic {
 
 func withNext(a Advice, program string) Advice {
 	files := " FILE"
-	if k := OperatorChanged.Info().Program; program == k {
+	switch program {
+	case OperatorChanged.Info().Program:
 		files = " --a OLD --b NEW"
-	} else if program == HostChanged.Info().Program {
+	case HostChanged.Info().Program:
 		files = " --baseline OLD --target NEW"
+	case LateRank.Info().Program:
+		files = " DIR"
 	}
 	a.Next = "strata " + program + files
 	return a

@@ -55,7 +55,7 @@ type Conditions struct {
 // failOnFlags defines --fail-on and --allow-inconclusive.
 func (p Program) failOnFlags(fs *flag.FlagSet, env *Env) {
 	env.FailOn = Conditions{allowed: p.FailOn}
-	fs.Var(&env.FailOn, failOn, "`CONDITION`: exit with 3 if met, 4 if undecided; repeatable: '"+
+	fs.Var(&env.FailOn, failOn, "`CONDITION`: exit 3 if met, 4 if undecided; repeatable: '"+
 		strings.Join(env.FailOn.examples(), "', '")+"'")
 	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 if a condition is undecided")
 }

@@ -247,6 +247,9 @@ func (s *Switch) IsBoolFlag() bool { return true }
 // helpWidth is where the lines of the help are broken.
 const helpWidth = 96
 
+// exitsWidth is where the lines on the exit codes are broken: those of most programs are one line.
+const exitsWidth = 130
+
 // screens is how many lines the short help has at most.
 const screens = 60
 
@@ -270,11 +273,12 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet, full bool) error {
 		b.WriteString(":\n  " + strings.Join(p.Examples, "\n  ") + "\n")
 	}
 	own, more := p.ownFlags(fs)
+	exits := p.exits(full)
 	left := func(foot int) int { // lines for flags, above a foot
 		if full {
 			return math.MaxInt
 		}
-		return max(0, screens-strings.Count(b.String(), "\n")-foot)
+		return max(0, screens-strings.Count(b.String(), "\n")-foot-strings.Count(exits, "\n"))
 	}
 	writeFlags(&b, fs, "Flags", own, full, left(14))
 	switch {
@@ -287,16 +291,25 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet, full bool) error {
 	if full && p.Common&TraceFlag != 0 {
 		b.WriteString("\nWithout a trace, the built-in demo is read. Flags may precede or follow the file.\n")
 	}
-	b.WriteString("\nExit codes: 0 done, 1 error, 2 wrong usage")
-	if len(p.FailOn) > 0 {
-		b.WriteString(", 3 a --fail-on condition is met, 4 undecided")
-	}
-	b.WriteString(".")
-	if !full {
-		b.WriteString(" --help describes every flag in full.")
-	}
-	_, err := io.WriteString(w, b.String()+"\n")
+	b.WriteString("\n" + exits + "\n")
+	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// exits are the lines on the exit codes.
+func (p Program) exits(full bool) string {
+	text := "Exit codes: 0 done, 1 error, 2 wrong usage"
+	switch {
+	case p.Exits != "":
+		text += ", " + p.Exits
+	case len(p.FailOn) > 0 || p.Judges:
+		text += ", 3 a --fail-on condition is met, 4 undecided"
+	}
+	text += "."
+	if !full {
+		text += " --help describes every flag in full."
+	}
+	return strings.Join(table.Fill(text, exitsWidth), "\n")
 }
 
 // ownFlags returns the program's flags that are not common, and those of its second list.
@@ -312,6 +325,14 @@ func (p Program) ownFlags(fs *flag.FlagSet) (own, more []string) {
 			own = append(own, f.Name)
 		}
 	})
+	for _, name := range slices.Backward(p.First) {
+		at := slices.Index(own, name)
+		own = slices.Insert(slices.Delete(own, at, at+1), 0, name)
+	}
+	for _, name := range p.Last {
+		at := slices.Index(own, name)
+		own = append(slices.Delete(own, at, at+1), name)
+	}
 	return own, more
 }
 

@@ -24,9 +24,9 @@ type Page struct {
 
 // Flags defines --html, --open and --full-paths.
 func (p *Page) Flags(fs *flag.FlagSet) {
-	OutputFile(fs, &p.path, "html", "`FILE`: also write a page that needs no network")
+	OutputFile(fs, &p.path, "html", "`FILE`: also write a self-contained HTML page")
 	fs.BoolVar(&p.open, "open", false, "open the page in a browser")
-	fs.BoolVar(&p.paths, "full-paths", false, "keep folders of absolute paths in the page")
+	fs.BoolVar(&p.paths, "full-paths", false, "keep full paths in the --html page (default: file names only)")
 }
 
 // OpenPage is a page that is opened and not kept.

@@ -59,6 +59,10 @@ type Program struct {
 	FailOn []string
 	// Judges says that the program has a --fail-on of its own, and ends with [Env.Judged].
 	Judges bool
+	// Exits says what the exit codes from 3 on mean; "": those of --fail-on where there is one.
+	Exits string
+	// First are the own flags that the help lists before the others, Last those that it lists after them.
+	First, Last []string
 	// Flags defines the program's own flags; nil where it has none.
 	Flags func(*flag.FlagSet)
 	// More defines further own flags that the help lists apart, under MoreTitle;

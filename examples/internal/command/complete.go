@@ -49,6 +49,9 @@ func completion(args []string, stdout, stderr io.Writer) int {
 			_, err := io.WriteString(stdout, s)
 			return told(stderr, err)
 		}
+		if args[0] == "-h" || args[0] == "--help" {
+			return told(stderr, printed(io.WriteString(stdout, "usage: "+name+" completion bash|zsh|fish|powershell\n")))
+		}
 	}
 	fmt.Fprintf(stderr, "%s completion: name a shell: bash, zsh, fish or powershell; for bash: source <(%s completion bash)\n", name, name)
 	return app.ExitUsage

@@ -11,7 +11,8 @@ import (
 )
 
 const schemaUsage = "usage: " + name + " schema [NAME]\n" +
-	"lists the JSON documents of all commands, or prints the JSON Schema (2020-12) of one: report, strata.report and strata.report/2 name the same.\n"
+	"Lists the JSON documents of all commands, or prints the JSON Schema (2020-12) of one.\n" +
+	"The names report, strata.report and strata.report/2 mean the same.\n"
 
 // schemas lists the schemas of all documents, or prints one.
 func schemas(args []string, stdout, stderr io.Writer) int {

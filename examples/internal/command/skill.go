@@ -18,8 +18,9 @@ import (
 var skillFolders = []string{".agents/skills", ".claude/skills"}
 
 const skillUsage = "usage: " + name + " skill [--install DIR]\n" +
-	"prints the skill for coding agents, or copies it below DIR, a project's or a home folder: DIR/.agents/skills/strata/SKILL.md and\n" +
-	"DIR/.claude/skills/strata/SKILL.md. A file there of another skill is not replaced.\n"
+	"Prints the skill for coding agents, or copies it below DIR, a project's or a home folder:\n" +
+	"DIR/.agents/skills/strata/SKILL.md and DIR/.claude/skills/strata/SKILL.md.\n" +
+	"A file there of another skill is not replaced.\n"
 
 // installSkill prints the skill for coding agents, or copies it into the folders where they look.
 func installSkill(args []string, stdout, stderr io.Writer) int {

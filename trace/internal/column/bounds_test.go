@@ -315,17 +315,13 @@ func TestScrambledLaunches(t *testing.T) {
 			t.Errorf("%s: %d launches are scrambled, want %d (%v)", tt.name, s.Launches, tt.want, &s)
 		}
 	}
-	// Of several launches the largest gives the spread that is told.
-	for _, sizes := range [][2]int{{40, 32}, {32, 40}} {
-		var s Scrambled
-		for _, n := range sizes {
-			s.Judge(t.Context(), launch(n, int64(n)), 1)
-		}
-		var large Scrambled
-		large.Judge(t.Context(), launch(40, 40), 1)
-		if s.Launches != 2 || s.before != large.before || s.after != large.after || s.largest != 40 {
-			t.Errorf("launches of %v kernels: %v, want the spread of the larger, %v", sizes, &s, &large)
-		}
+	// The rows of several launches are summed.
+	var several Scrambled
+	for _, n := range []int{40, 32} {
+		several.Judge(t.Context(), launch(n, int64(n)), 1)
+	}
+	if got := several.String(); several.Launches != 2 || !strings.Contains(got, " of the 72 kernels of 2 graph launches ") {
+		t.Errorf("launches of 40 and 32 kernels: %s", got)
 	}
 	c := launch(32, 10)
 	s := Scrambled{Repair: true}

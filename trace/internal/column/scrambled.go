@@ -45,9 +45,6 @@ type Scrambled struct {
 	Launches int   // that are scrambled
 	Rows     int64 // that have another time in the other order
 	of       int64 // rows of these launches
-
-	before, after float64 // spread, of the launch with most rows
-	largest       int
 }
 
 // Judge looks for scrambled launches. The rows must be in file order.
@@ -105,9 +102,6 @@ func (s *Scrambled) judgeLaunch(c *Columns, rows []int32) {
 			s.Rows++
 		}
 	}
-	if len(rows) > s.largest {
-		s.largest, s.before, s.after = len(rows), before, after
-	}
 	if s.Repair {
 		c.timesInOrder(rows, byTime)
 	}
@@ -159,12 +153,11 @@ func (c *Columns) spread(names, times []int32) float64 {
 	return math.Sqrt(square / float64(n))
 }
 
-// String says what is scrambled, and by what that is known.
+// String says what is scrambled.
 func (s *Scrambled) String() string {
 	launches := "1 graph launch"
 	if s.Launches != 1 {
 		launches = fmt.Sprintf("%d graph launches", s.Launches)
 	}
-	return fmt.Sprintf("%d of the %d kernels of %s carry the times of other kernels: durations spread by %.2f (ln) under one name, with names in the order of the file by %.2f",
-		s.Rows, s.of, launches, s.before, s.after)
+	return fmt.Sprintf("%d of the %d kernels of %s carry other kernels' times", s.Rows, s.of, launches)
 }

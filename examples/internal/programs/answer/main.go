@@ -36,7 +36,7 @@ func Program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			o.question = app.Choice(fs, "question", "`WORD`: the question", Questions()...)
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
-				"read every rank of a directory (default: the lowest)")
+				"read every rank of a directory (default: the lowest; --question ranks: all)")
 			fs.StringVar(&o.against, "against", "", "`FILE|DIR`: older run to compare with; --question regress needs it")
 			o.Register(fs, "gpu")
 		},

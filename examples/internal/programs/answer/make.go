@@ -462,7 +462,7 @@ func (m *maker) ranks() {
 		m.Ranks.Item = unknown("the traces hold no GPU activity")
 		return
 	case len(v.Ranks) == 1:
-		m.Ranks.Item = unknown("one rank was read: name the directory and pass --all-ranks")
+		m.Ranks.Item = unknown("one rank was read: pass the directory of all ranks (and --all-ranks, or --question ranks)")
 		return
 	case v.Stragglers == nil:
 		m.Ranks.Item = unknown("%d GPUs were read, and no collective was found that ends on several of them together",

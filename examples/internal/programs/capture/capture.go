@@ -19,6 +19,12 @@ func (e errUnchecked) Error() string { return "captured, and not known to be val
 // ExitCode separates it from an error.
 func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 
+// exits are the exit codes of what captures and collects traces. Code 0 is VALID.
+const exits = "3 INVALID, 4 not known to be valid, 5 no server answers, 6 the profiler may still be on, " +
+	"7 traces missing, 8 the server wants a key, 9 not enough disk space, 10 an earlier run has not ended, " +
+	"11 no profiler route, 12 the server refuses, 13 it died, 14 gateway: pass each engine's --url, 15 a profiler of another kind, " +
+	"16 traces on another host, 130 interrupted"
+
 func captureProgram() app.Program {
 	var s live.Settings
 	var dryRun, allowInvalid bool
@@ -26,13 +32,15 @@ func captureProgram() app.Program {
 	return app.Program{
 		Name: "capture",
 		Summary: "records prefill and decode traces from a running server, waits until every rank's file is complete, and checks them: VALID or INVALID.\n" +
-			"Also: capture stop, collect, doctor, probe, matrix (each with -h). Exit codes: 0 VALID, 3 INVALID, 4 not known to be valid,\n" +
-			"5 no server answers, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 less than 256 MiB free, 10 an earlier run has\n" +
-			"not ended, 11 no profiler route, 12 the server refuses, 13 it died, 14 a gateway whose engines are to be named, 15 a profiler of\n" +
-			"another kind, 16 traces on another host, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
-			"Launch the server with: SGLang nothing; vLLM --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'\n" +
-			"(before 0.13 VLLM_TORCH_PROFILER_DIR=DIR) with --output-dir DIR; TensorRT-LLM nothing from #13872 on the PyTorch backend, else\n" +
-			"TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=DIR/trace.json with --output-dir DIR.",
+			"Also: capture stop, collect, doctor, probe, matrix (each with -h).\n" +
+			"Server set-up. SGLang: none.\n" +
+			"vLLM: --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'; before 0.13 set VLLM_TORCH_PROFILER_DIR=DIR.\n" +
+			"Pass --output-dir DIR.\n" +
+			"TensorRT-LLM: none from #13872 on the PyTorch backend. Otherwise set TLLM_PROFILE_START_STOP=A-B and\n" +
+			"TLLM_TORCH_PROFILE_TRACE=DIR/trace.json. Pass --output-dir DIR.",
+		Exits: exits,
+		First: []string{"url", "output-dir", "framework", "profile-workload", "ranks", "num-steps"},
+		Last:  []string{"no-merge-profiles", "no-profile-by-stage"},
 		Examples: []string{
 			"capture --url http://127.0.0.1:30000 --output-dir runs/qwen                       # SGLang: runs/qwen/prefill and runs/qwen/decode",
 			"capture --url http://127.0.0.1:8000 --framework vllm --output-dir /data/prof --ranks 4",

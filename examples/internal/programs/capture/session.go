@@ -52,7 +52,8 @@ func collectProgram() app.Program {
 	return app.Program{
 		Name: "capture collect",
 		Summary: "waits for the traces of a capture that was cut off after the server had been asked to stop, and checks and files them as the\n" +
-			"capture would have. Exit codes are those of capture.",
+			"capture would have.",
+		Exits:    exits,
 		Examples: []string{"capture collect --output-dir runs/qwen"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats:  []app.Format{app.Text, app.JSON},

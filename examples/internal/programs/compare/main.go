@@ -67,11 +67,12 @@ func program() app.Program {
 			"compare --a before.json.gz --b after.json.gz --a-config config.json",
 			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
-			"compare --b run.sqlite --device 0 --save gpu0.side.json                             # of two GPUs of one trace the first; then:",
+			"compare --b run.sqlite --device 0 --save gpu0.side.json                       # compare two GPUs of one trace: save GPU 0, then",
 			"compare --baseline gpu0.side.json --b run.sqlite --device 1",
-			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
+			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on operator:attention=5%",
 		},
 		RanksGPUs: true,
+		Exits:     "3 a gate failed, 4 undecided or not comparable",
 		Common:    app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats:   formats(),
 		Flags: func(fs *flag.FlagSet) {
@@ -91,7 +92,7 @@ func program() app.Program {
 			fs.StringVar(&o.baseline, "baseline", "", "`NAME`: compare with what --save wrote")
 			fs.StringVar(&o.baselines, "baselines", "",
 				"`DIR`: folder of named baselines (default: $STRATA_BASELINES, or .strata)")
-			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline")
+			fs.BoolVar(&o.replace, "replace", false, "let --save overwrite the file of --baseline")
 			app.MayReplace(fs, "save", "baseline", "replace")
 			fs.StringVar(&o.noise, "noise", "", "`PERCENT`: by how much equal runs differ (default: 0.75; 2 across GPUs)")
 		},

@@ -40,7 +40,7 @@ type options struct {
 func (o *options) flags(fs *flag.FlagSet, usual string) {
 	o.recordings = app.Recordings(fs, usual)
 	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file from number I on, counted from 0")
-	fs.StringVar(&o.keep, "keep", "", "`DIR`: keep digests there, and read no file that has a newer one")
+	fs.StringVar(&o.keep, "keep", "", "`DIR`: cache digests in DIR; skip files whose digest is up to date")
 	fs.StringVar(&o.commit, "commit", "", "`COMMIT`: write it into the digests, for trends")
 	fs.StringVar(&o.date, "date", "", "`DATE`: write it into the digests, for trends")
 	app.Strict(fs, &o.strict)
@@ -69,8 +69,8 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name: "fleet",
-		Summary: "finds the rank that the others wait for, since when and why, and missing, damaged, duplicate and unusual ranks. " +
-			"Reads folders, archives, patterns, traces and digests (.ndjson) of one or hundreds of recordings.",
+		Summary: "finds late, missing, damaged and duplicate ranks, when a rank fell behind, and why.\n" +
+			"Reads folders, archives, patterns, traces and digests (.ndjson).",
 		Args: "FILE|DIR...",
 		Examples: []string{
 			"fleet runs/                                  # all recordings below",

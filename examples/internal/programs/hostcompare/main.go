@@ -47,7 +47,7 @@ func program() app.Program {
 			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME`: label of the baseline")
 			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME`: label of the target")
 			fs.IntVar(&o.tp, "tp-size", 0, "`SIZE`: ranks to divide summed times by (default: the GPUs in the trace)")
-			fs.StringVar(&o.failOn, "fail-on", "", "`SHARE`: of a step, 3% or 'regression 3%': exit 3 if an operation is slower by it, 4 if undecided")
+			fs.StringVar(&o.failOn, "fail-on", "", "`LIMIT`: 'regression 3%': exit 3 if an operation is slower by 3% of a step, 4 undecided")
 			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit with 0 if --fail-on is undecided")
 			fs.IntVar(&o.gaps, "gaps", 10, "`NUMBER`: longest gaps of a single run to list")
 		},

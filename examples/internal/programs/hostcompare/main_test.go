@@ -90,7 +90,7 @@ func TestTextNamesItsSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &doc.Baseline
-	want := fmt.Sprintf(" %d, %d of them in the benchmark", b.Iterations, b.Bench)
+	want := fmt.Sprintf(" %d of %d", b.Bench, b.Iterations)
 	if text := apptest.MustRun(t, program(), "--baseline", path, "--target", path).Stdout; b.Iterations < b.Bench ||
 		b.Bench == 0 || strings.Count(text, want) != 2 {
 		t.Errorf("want %q twice in\n%.600s", want, text)

@@ -54,13 +54,13 @@ func program() app.Program {
 	return app.Program{
 		Name: "host-detect",
 		Summary: "bounds how much faster a run could be if the host cost nothing, and gives every idle nanosecond of the GPU a cause, with doubts and next steps.\n" +
-			"Reads torch.profiler traces and Nsight Systems exports; a directory or pattern gives every rank. docs/host-verdict.md explains the verdict.",
+			"Reads every trace format of strata; a directory or pattern gives every rank. docs/host-verdict.md explains the verdict.",
 		Examples: []string{
 			"host-detect --trace run.sqlite",
 			"host-detect --trace run.sqlite --output verdict.json",
 			"host-detect --trace traces/                                                 # every rank, and who the others wait for",
 			"host-detect --trace run.sqlite --devices merged --comparable --json-only    # the published detector's figures",
-			"host-detect --trace TP-0-DECODE.trace.json.gz                               # the same from a torch trace",
+			"host-detect --trace TP-0-DECODE.trace.json.gz                               # a torch.profiler trace",
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
@@ -68,7 +68,7 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE`: share of step time that the host must cause for YES")
 			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle,
-				"`RATIO`: published M1: idle share that counts as host bound")
+				"`RATIO`: published M1: host-bound share of idle time (default: 0.3; generation 0.15)")
 			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead,
 				"`RATIO`: published M2: launch share that counts as host bound")
 			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization,

@@ -43,7 +43,7 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "`NUMBER`: forward pass to print (default: the steady one)")
 			fs.BoolVar(&o.allPasses, "show-all-passes", false,
-				"print every row of the table of passes; default: the first 32")
+				"print every row of the table of passes (default: the first 32)")
 			fs.StringVar(&o.gpu, "gpu-type", "", "`NAME`: GPU in the header (default: the trace's)")
 			fs.IntVar(&o.tp, "tp", 0, "`SIZE`: tensor-parallel size in the header (default: the trace's)")
 			fs.IntVar(&o.ep, "ep", 0, "`SIZE`: expert-parallel size in the header (default: the trace's)")

@@ -33,8 +33,8 @@ func Program() app.Program {
 		Args: "[FILE|DIR...]",
 		Examples: []string{
 			"report x.json.gz                                   # the model's config.json is looked for beside it",
-			"report x.json.gz --config config.json --html x.html   # the same as one page that needs no network",
-			"report prefill.json.gz decode.json.gz              # one report of several files; a directory or a pattern does it, too",
+			"report x.json.gz --config config.json --html x.html   # the same as a self-contained page",
+			"report prefill.json.gz decode.json.gz              # several files, a directory or a pattern",
 			"report runs/qwen --format json | jq .findings",
 			"report x.json.gz --format issue                    # 40 lines of Markdown for a GitHub issue, nothing private",
 			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit --output strata.xml",
@@ -44,7 +44,7 @@ func Program() app.Program {
 		FailOn: []string{app.HostCaused, app.Idle, app.ExposedComm, app.Waiting, app.Regression, app.CoverageLeft,
 			app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator (default: the first of each)")
+			fs.BoolVar(&o.all, "all", false, "print all rows (default: the largest findings and operators, the first passes)")
 			o.page.Flags(fs)
 			o.input(fs)
 		},

@@ -35,7 +35,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "speed-of-light",
-		Summary: "compares each forward pass with what the GPU can do: bytes and arithmetic of its operators, and where the rest of the time goes.",
+		Summary: "compares each forward pass with the GPU's roofline and shows where the rest of the time goes.",
 		Examples: []string{
 			"speed-of-light --trace x.json.gz --config config.json",
 			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace lacks them",

@@ -40,8 +40,8 @@ func Program() app.Program {
 	var list edits
 	return app.Program{
 		Name: "what-if",
-		Summary: "replays the steps of a trace with one change: a host cause or synchronisation removed, the host one step ahead, all launches in one graph,\n" +
-			"a faster kernel, two kernels or a chain of the fuse table fused, the kernel times of another trace. What the trace does not test is refused with the reason (docs/what-if.md).",
+		Summary: "predicts the step time after one change: a cause of idle time removed, the host one step ahead, all launches in one graph,\n" +
+			"a faster kernel, or fused kernels. Changes that the trace cannot support are refused with a reason (docs/what-if.md).",
 		Examples: []string{
 			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
 			"what-if --trace run.json.gz --edit overlap --edit graphs",
@@ -51,7 +51,7 @@ func Program() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "`EDIT`: cause=N, overlap, graphs, sync=N, kernel=N*F, fuse=N+N*F, kernels-of=FILE, chain=N; repeatable")
+			fs.Var(&list, "edit", "`EDIT`: see docs/what-if.md; N is a name, F a factor: cause=N, sync=N, kernel=N*F, overlap, graphs, fuse=N+N*F, chain=N, kernels-of=FILE; repeatable")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, list) },
 	}
