@@ -116,14 +116,7 @@ type ledger struct {
 	doubted  bool                                   // launches do not show what the GPUs wait for
 	names    []hostName                             // by name, as far as they were asked for
 	cache    [cachedNames]cachedName                // of the account at hand
-	enclosed enclosed                               // the range asked about last
-}
-
-// enclosed says whether a range holds several passes of a device.
-type enclosed struct {
-	d       *deviceWork
-	id      trace.EventID
-	several bool
+	work     []interval.Span                        // of the host on the passes of the device at hand
 }
 
 func newLedger(w *workload, p *params) *ledger {
@@ -151,7 +144,7 @@ func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) er
 	for _, s := range l.threads {
 		l.spare = append(l.spare, s.Now)
 	}
-	l.threads = map[trace.ThreadIndex]*timeline.Thread{}
+	l.threads, l.work = map[trace.ThreadIndex]*timeline.Thread{}, workOf(d)
 	var p idlePiece
 	var length int64
 	emit := func(s interval.Span, piece idlePiece) {

@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/llmstrata/strata/internal/interval"
@@ -73,7 +74,7 @@ func waitDetail(c finding.Cause, m *timeline.Moment) uint8 {
 // decide is the piece of idle time that a moment makes.
 func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	p := idlePiece{next: g.next, rng: m[timeline.Ranges].Name, code: m[timeline.Code].Name}
-	p.step = l.name(p.rng).step || l.encloses(g.d, &m[timeline.Ranges])
+	p.step = l.name(p.rng).step || l.encloses(&m[timeline.Ranges])
 	if p.rng == 0 {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
 	}
@@ -97,20 +98,37 @@ func (g *gap) unnamed(c finding.Cause, detail uint8) (finding.Cause, uint8) {
 
 // encloses reports whether a range holds the host's work on more than one pass: it names the run rather than what the
 // host did in a gap.
-func (l *ledger) encloses(d *deviceWork, r *timeline.Piece) bool {
-	if d.pass == nil || !r.Valid() {
+func (l *ledger) encloses(r *timeline.Piece) bool {
+	if len(l.work) < 2 || !r.Valid() {
 		return false
 	}
-	if l.enclosed.d != d || l.enclosed.id != r.ID {
-		e, n := l.w.t.At(r.ID), 0
-		for i := range d.layers.Passes {
-			if h := &d.layers.Passes[i].Host; h.End > h.Start && h.Start >= e.Start() && h.End <= e.End() {
-				n++
-			}
+	e, within := l.w.t.At(r.ID), 0
+	from, _ := slices.BinarySearchFunc(l.work, int64(e.Start()), func(s interval.Span, t int64) int {
+		return cmp.Compare(s.Start, t)
+	})
+	for _, s := range l.work[from:] {
+		if s.Start > int64(e.End()) || within > 1 {
+			break
 		}
-		l.enclosed = enclosed{d: d, id: r.ID, several: n > 1}
+		if s.End <= int64(e.End()) {
+			within++
+		}
 	}
-	return l.enclosed.several
+	return within > 1
+}
+
+// workOf lists the host's work on the passes of a device, by start; that of some is not known.
+func workOf(d *deviceWork) (out []interval.Span) {
+	if d.pass == nil {
+		return nil
+	}
+	for i := range d.layers.Passes {
+		if h := &d.layers.Passes[i].Host; h.End > h.Start {
+			out = append(out, interval.Span{Start: int64(h.Start), End: int64(h.End)})
+		}
+	}
+	slices.SortFunc(out, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
+	return out
 }
 
 // aroundOf is the range or frame within which waits have a meaning of their own; an invalid one for none.

@@ -34,6 +34,7 @@ const (
 	keyBlock  = 128
 	// muchTime is the share of a pass from which operators without a floor are named: twice as fast they would win 5%,
 	// more than runs differ by.
+	// It is the share of the time booked to kernels, too, from which the time beside other kernels is said.
 	muchTime = 0.1
 	// leastLoss is the share of what a group loses from which an operator is named: runs differ by as much.
 	leastLoss = 0.01
@@ -126,7 +127,7 @@ func (r *measured) fusible() int {
 			work += n
 		}
 	}
-	if r.counts[small] < 2 || r.walk.lasting() == "" {
+	if r.counts[small] < 2 || !r.walk.showsShort() {
 		return 0
 	}
 	return min(r.counts[small], work-1)

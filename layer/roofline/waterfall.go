@@ -139,9 +139,14 @@ func besideOthers(hidden, booked time.Duration) string {
 	return table.Duration(hidden) + " more beside other kernels"
 }
 
-// lasting says how long most of the GPU's kernels take at least; "" where none are short, or too few ran.
+// showsShort reports whether the trace shows what short kernels take: some are short, and enough ran.
+func (w *walk) showsShort() bool {
+	return w.shortest > 0 && w.shortest < mostShortest && float64(w.device.NumKernels())*shortest >= 1
+}
+
+// lasting says how long most of the GPU's kernels take at least; "" where the trace does not show it.
 func (w *walk) lasting() string {
-	if w.shortest == 0 || w.shortest >= mostShortest || float64(w.device.NumKernels())*shortest < 1 {
+	if !w.showsShort() {
 		return ""
 	}
 	return "nine in ten kernels take at least " + table.Duration(w.shortest)
