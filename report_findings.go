@@ -230,6 +230,8 @@ func (r *Report) rank() {
 // sentence says what bounds the run.
 func (r *Report) sentence() string {
 	switch {
+	case r.main() == nil && strings.Contains(r.codes(), string(trace.CodeNoTimes)):
+		return "No GPU activity has a time."
 	case r.main() == nil:
 		return "No GPU activity was recorded."
 	case r.Wall == 0:

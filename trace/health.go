@@ -34,6 +34,7 @@ func (s HealthStatus) Compare(other HealthStatus) int {
 const (
 	CodeEmpty          Code = "empty"               // no events
 	CodeNoActivity     Code = "no-gpu-activity"     // CPU events only
+	CodeNoTimes        Code = "no-gpu-times"        // GPU activities, none with a time
 	CodeNoKernels      Code = "no-kernels"          // GPU activities, none of them a kernel
 	CodeOrphans        Code = "orphans"             // activities without a launch call
 	CodeOneRow         Code = "one-row"             // much of the GPU time depends on one activity
@@ -218,9 +219,8 @@ func (t *Trace) examine(ls losses, notes []Remark) Health {
 	case g.Len() == 0 && t.Len() == 0:
 		add(CodeEmpty, HealthUnusable, 0, []Area{AffectsEverything}, "the trace holds no events")
 	case g.Len() == 0:
-		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == event.Truncated }))
-		add(CodeNoActivity, HealthUnusable, 0, []Area{AffectsGPUTime, AffectsLayers, AffectsIdle},
-			"no GPU activity was recorded: only CPU events (%s)", why)
+		code, why := t.whyNoActivity(h.Losses)
+		add(code, HealthUnusable, 0, []Area{AffectsGPUTime, AffectsLayers, AffectsIdle}, "%s", why)
 	}
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -187,14 +188,25 @@ func (b *Builder) adopt(source Source) {
 }
 
 // whyNoActivity says why a trace has no GPU work.
-func (t *Trace) whyNoActivity(truncated bool) string {
-	switch {
-	case truncated: // Kineto writes what ran on the GPU after what ran on the CPU.
-		return "the file is cut off, and they come last"
-	case t.meta.Source == SourceXLA:
-		return "an XLA profile of JAX or TensorFlow, whose GPU rows are not read: record the process with Nsight Systems, then nsys export --type sqlite"
-	case t.meta.Source == SourceProton:
-		return "a Proton trace of what happens inside kernels, by core and warp: it has no kernels on streams"
+func (t *Trace) whyNoActivity(ls []Loss) (Code, string) {
+	lost := func(why event.Loss) int64 {
+		if i := slices.IndexFunc(ls, func(l Loss) bool { return l.Reason == why }); i >= 0 {
+			return ls[i].Count
+		}
+		return 0
 	}
-	return "profiler without CUDA/HIP activities, or armed outside the work"
+	if n := lost(event.NotCollected); n > 0 {
+		return CodeNoTimes, counted(n, "GPU activity was", "GPU activities were") +
+			" recorded, all with time 0 and duration 0: the profiler could not read the GPU's times"
+	}
+	why := "profiler without CUDA/HIP activities, or armed outside the work"
+	switch {
+	case lost(event.Truncated) > 0: // Kineto writes what ran on the GPU after what ran on the CPU.
+		why = "the file is cut off, and they come last"
+	case t.meta.Source == SourceXLA:
+		why = "an XLA profile of JAX or TensorFlow, whose GPU rows are not read: record the process with Nsight Systems, then nsys export --type sqlite"
+	case t.meta.Source == SourceProton:
+		why = "a Proton trace of what happens inside kernels, by core and warp: it has no kernels on streams"
+	}
+	return CodeNoActivity, "no GPU activity was recorded: only CPU events (" + why + ")"
 }

@@ -485,3 +485,12 @@ func TestMissingGPUWorkNamesTheCause(t *testing.T) {
 		}
 	}
 }
+
+// TestActivitiesWithoutTimes: kernels were recorded, so nothing says that the profiler did not look at the GPU.
+func TestActivitiesWithoutTimes(t *testing.T) {
+	text := document(opAt("a", 5, 1, ""), kernelAt("k", 0, 0, ""), kernelAt("l", 0, 0, ""))
+	found := read(t, strings.NewReader(text)).Health().Findings
+	if len(found) == 0 || found[0].Code != trace.CodeNoTimes || !strings.HasPrefix(found[0].Message, "2 GPU activities were recorded") {
+		t.Errorf("findings %v, want that two activities have no time", found)
+	}
+}

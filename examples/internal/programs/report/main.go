@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -80,7 +81,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := env.Judged(*checks); err != nil || r.Health != trace.HealthUnusable || len(env.FailOn.List) > 0 {
 		return err
 	}
-	return app.Shown(errors.New("no GPU work in this trace: enable GPU activities in the profiler, and record while the server works"))
+	text := "no GPU time in this trace"
+	if len(r.Findings) > 0 {
+		text += ": " + strings.TrimSuffix(r.Findings[0].Do, ".")
+	}
+	return app.Shown(errors.New(text))
 }
 
 // write prints the report in the format asked for, and after text the results of its conditions.
