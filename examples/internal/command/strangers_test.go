@@ -96,7 +96,7 @@ func TestWrongFiles(t *testing.T) {
 		{"ranks.zip", packed.String(), []string{"gzip", "unzip"}},
 		{"https://example.com/x.json.gz", "", []string{"URL", "curl -fLO"}},
 		{"browser.json", `[{"name":"x","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"cat":"devtools.timeline"}]`,
-			[]string{"no GPU work", "GPU activities"}},
+			[]string{"no GPU time", "GPU activities"}},
 	} {
 		if c.text != "" {
 			if err := os.WriteFile(filepath.Base(c.file), []byte(c.text), 0o666); err != nil {
