@@ -6,7 +6,8 @@
 //	go run -C internal/tools ./mutate -pkg layer -kind number -seed 7 -v
 //
 // A name of -pkg means the package and for the internal packages below it,
-// which answer through it: the tests of both count. The sample is random by -seed,
+// which answer through it: the tests of both count, as do those of the package that
+// an internal package belongs to. The sample is random by -seed,
 // so that a run can be repeated. A change is laid over the checkout by the go
 // command, which stays as it is; a place that no test reaches is not tried, and a
 // change that does not compile is drawn again. A number becomes the next one, ten

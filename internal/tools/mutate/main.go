@@ -118,8 +118,12 @@ type bench struct {
 
 // read reads the package's files and notes which lines its tests reach.
 func (b *bench) read() error {
+	below := "./" + b.pkg + "/..."
+	if b.pkg == "." {
+		below = "." // of the root, the package alone
+	}
 	out, err := exec.Command("go", "list", "-f",
-		`{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, "./"+b.pkg+"/...").Output()
+		`{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, below).Output()
 	if err != nil {
 		return err
 	}
@@ -130,7 +134,8 @@ func (b *bench) read() error {
 	b.texts, b.covered = map[string][]byte{}, map[string][]cover.ProfileBlock{}
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		if below := strings.TrimPrefix(words[0], module+b.pkg); below != "" && !strings.HasPrefix(below, "/internal/") {
+		below := strings.TrimPrefix(words[0], module+b.pkg)
+		if b.pkg != "." && below != "" && !strings.HasPrefix(below, "/internal/") {
 			continue // a public package of its own
 		}
 		b.paths = append(b.paths, words[0])
@@ -144,8 +149,12 @@ func (b *bench) read() error {
 			}
 		}
 	}
+	covered := strings.Join(b.paths, ",")
+	if owner, _, ok := strings.Cut(b.pkg, "/internal/"); ok {
+		b.paths = append(b.paths, module+owner)
+	}
 	profile := filepath.Join(b.dir, "cover.out")
-	out, err = b.test("-coverprofile", profile, "-coverpkg", strings.Join(b.paths, ","))
+	out, err = b.test("-coverprofile", profile, "-coverpkg", covered)
 	if err != nil {
 		return fmt.Errorf("a test fails without any change: %w\n%s", err, out)
 	}
