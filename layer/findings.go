@@ -74,15 +74,13 @@ func (a *Analysis) Findings() []finding.Finding {
 // gravest is the code of what damages a recording most; attribution says that only what launched the work is in doubt.
 func gravest(h *trace.Health) (info trace.CodeInfo, attribution bool) {
 	attribution = true
-	codes := trace.Codes()
 	for _, f := range h.Findings { // the gravest first
-		of := slices.IndexFunc(codes, func(c trace.CodeInfo) bool { return c.Code == f.Code })
-		if f.Severity == trace.HealthOK || of < 0 {
+		if f.Severity == trace.HealthOK {
 			continue
 		}
 		only := slices.Equal(f.Affects, []trace.Area{trace.AffectsAttribution})
 		if info.Code == "" || attribution && !only {
-			info = codes[of]
+			info = f.Code.Info()
 		}
 		attribution = attribution && only
 	}

@@ -93,5 +93,15 @@ var codeInfos = []CodeInfo{
 // nothing is the advice for notes.
 const nothing = "Nothing has to be done."
 
+// Info explains a code, with words for those that are declared.
+func (c Code) Info() CodeInfo {
+	for _, i := range codeInfos {
+		if i.Code == c {
+			return i
+		}
+	}
+	return CodeInfo{Code: c}
+}
+
 // Codes explains all codes of health findings.
 func Codes() []CodeInfo { return append([]CodeInfo(nil), codeInfos...) }

@@ -108,7 +108,6 @@ const (
 	AffectsLayers       Area = "layers"
 	AffectsAttribution  Area = "attribution"
 	AffectsCompleteness Area = "completeness"
-	AffectsShapes       Area = "shapes"
 )
 
 // Health is what was found wrong with a trace, computed before any number is

@@ -25,9 +25,6 @@ func New() *Table {
 	return &Table{seed: maphash.MakeSeed(), slots: make([]slot, 256)}
 }
 
-// Len returns how many distinct strings there are.
-func (t *Table) Len() int { return len(t.keys) }
-
 // Key returns the string with the given number.
 func (t *Table) Key(id uint32) string { return t.keys[id] }
 

@@ -22,8 +22,8 @@ func TestNumbersAreDenseAndStable(t *testing.T) {
 			}
 		}
 	}
-	if tab.Len() != n {
-		t.Errorf("Len() = %d, want %d", tab.Len(), n)
+	if id, isNew := tab.StringID("new"); id != n || !isNew {
+		t.Errorf("a new key is %d, %v, want %d, true", id, isNew, n)
 	}
 }
 

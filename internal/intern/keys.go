@@ -29,14 +29,5 @@ func (k *Keys[K]) find(key K) int {
 	return id
 }
 
-// Len returns how many keys there are.
-func (k *Keys[K]) Len() int { return len(k.all) }
-
 // Key returns the key of a number.
 func (k *Keys[K]) Key(id int) K { return k.all[id] }
-
-// Reset takes all keys away and keeps the room.
-func (k *Keys[K]) Reset() {
-	clear(k.of)
-	k.all, k.last = k.all[:0], 0
-}

@@ -48,9 +48,20 @@ func (r *Run) AddPass(p Pass, launches int, times ...time.Duration) {
 	r.Passes = append(r.Passes, p)
 }
 
+// Opposite is the outcome of the same comparison the other way round.
+func Opposite(o Outcome) Outcome {
+	switch o {
+	case Faster:
+		return Slower
+	case Slower:
+		return Faster
+	}
+	return o
+}
+
 // Mirrors says in what a comparison of A with B is not the opposite of that of B with A, "" where it is.
 func Mirrors(x, y *Report) string {
-	if x.Verdict != y.Verdict.Opposite() || (x.Delta+y.Delta).Abs() > 1 || len(x.Findings) != len(y.Findings) {
+	if x.Verdict != Opposite(y.Verdict) || (x.Delta+y.Delta).Abs() > 1 || len(x.Findings) != len(y.Findings) {
 		return fmt.Sprintf("%s and %s, %d and %d findings", x.Text, y.Text, len(x.Findings), len(y.Findings))
 	}
 	opposite := map[Change]Change{New: Removed, Removed: New, Renamed: Renamed}

@@ -20,17 +20,6 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return vocabulary.Set(o, "outcome", text, Faster, Slower, Same, Mixed, Inconclusive, NotComparable)
 }
 
-// Opposite is the outcome of the same comparison the other way round.
-func (o Outcome) Opposite() Outcome {
-	switch o {
-	case Faster:
-		return Slower
-	case Slower:
-		return Faster
-	}
-	return o
-}
-
 // Change is how a row or an operation of the host is on one side only, or has another name.
 type Change string
 

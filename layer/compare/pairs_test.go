@@ -225,7 +225,7 @@ func TestMadePairs(t *testing.T) {
 				t.Errorf("%s (%+.1f µs), findings %q; want %s, %q, %v to %v µs", r.Text, delta, kindsOf(r), c.verdict,
 					c.findings, c.least, c.most)
 			}
-			opposite := compare.Outcome(c.verdict).Opposite()
+			opposite := compare.Opposite(compare.Outcome(c.verdict))
 			if back := report(t, b, a, compare.Options{}); back.Verdict != opposite {
 				t.Errorf("the other way round: %s", back.Text)
 			}

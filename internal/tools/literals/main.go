@@ -5,8 +5,9 @@
 // constant of it. Comparisons in tests are read, too.
 //
 // A field of a struct of this module that is a plain string is compared with no literal
-// either, outside of tests: what the field may hold has names where it is declared. What a
-// function is given or reads, keys and arguments that other programs spell, may be.
+// either, outside of tests: what the field may hold has names where it is declared. A local
+// variable is what it was declared as, and a parameter what a call in its package gives it.
+// What a function reads, keys and arguments that other programs spell, may be compared.
 //
 //	go run ./literals ../..
 //
@@ -58,11 +59,14 @@ func literals(dir string) ([]string, error) {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
 		}
-		for _, f := range p.Syntax {
-			c := checker{pkg: p, named: map[*ast.BasicLit]bool{}, test: strings.HasSuffix(p.Fset.Position(f.Pos()).Filename, "_test.go")}
-			ast.Inspect(f, c.visit)
-			found = append(found, c.found...)
+		c := checker{pkg: p, named: map[*ast.BasicLit]bool{}, holds: map[types.Object]string{}}
+		for _, visit := range []func(ast.Node) bool{c.give, c.visit} {
+			for _, f := range p.Syntax {
+				c.test = strings.HasSuffix(p.Fset.Position(f.Pos()).Filename, "_test.go")
+				ast.Inspect(f, visit)
+			}
 		}
+		found = append(found, c.found...)
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil // files of a package are read again with its tests
@@ -70,9 +74,38 @@ func literals(dir string) ([]string, error) {
 
 type checker struct {
 	pkg   *packages.Package
-	test  bool                   // whether the file is one of tests
-	named map[*ast.BasicLit]bool // literals that were compared
+	test  bool                    // whether the file is one of tests
+	named map[*ast.BasicLit]bool  // literals that were compared
+	holds map[types.Object]string // local variables and parameters whose word is of a vocabulary
 	found []string
+}
+
+// give notes what variables and parameters that are plain strings hold.
+func (c *checker) give(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		for i, left := range n.Lhs {
+			if name, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE && len(n.Rhs) == len(n.Lhs) {
+				c.hold(c.pkg.TypesInfo.Defs[name], n.Rhs[i])
+			}
+		}
+	case *ast.CallExpr:
+		of, ok := c.pkg.TypesInfo.TypeOf(n.Fun).(*types.Signature)
+		for i := 0; ok && i < min(of.Params().Len(), len(n.Args)); i++ {
+			c.hold(of.Params().At(i), n.Args[i])
+		}
+	}
+	return true
+}
+
+// hold notes that a value's word becomes a variable's.
+func (c *checker) hold(variable types.Object, value ast.Expr) {
+	if variable == nil || c.test || !types.Identical(variable.Type(), types.Typ[types.String]) {
+		return
+	}
+	if name := c.vocabulary(value); name != "" {
+		c.holds[variable] = name
+	}
 }
 
 func (c *checker) visit(n ast.Node) bool {
@@ -121,6 +154,9 @@ func (c *checker) compare(value, literal ast.Expr) {
 	name := c.vocabulary(value)
 	if name == "" && !c.test {
 		name = c.field(value)
+		if variable, ok := ast.Unparen(value).(*ast.Ident); ok {
+			name = c.holds[c.pkg.TypesInfo.Uses[variable]]
+		}
 	}
 	if name == "" {
 		return

@@ -34,11 +34,29 @@ func judge(s Stage, n Name, l Level, t string) int {
 	case l.String() == "low": // 4
 		return 4
 	}
+	if word := string(s); word == "decode" || t == word { // 9
+		return given(t, string(s))
+	}
 	switch s {
 	case Decode:
 	case "prefill": // 5
 	}
 	return 5
+}
+
+// given is called with a word of the set.
+func given(key, word string) int {
+	if key == "decode" || word == "decode" { // 10
+		return 1
+	}
+	return other("decode")
+}
+
+func other(key string) int {
+	if key == "decode" { // what the caller spells
+		return 1
+	}
+	return 0
 }
 
 // row has plain strings.
