@@ -15,9 +15,8 @@ import (
 
 // The routes that generate. SGLang's own counts cached tokens.
 const (
-	routeNative      = "/generate"
-	routeChat        = "/v1/chat/completions"
-	routeCompletions = "/v1/completions"
+	routeNative = "/generate"
+	routeChat   = "/v1/chat/completions"
 )
 
 // request is one generation.

@@ -67,7 +67,6 @@ func (d *Device) Pauses() []HostWait {
 // gapBetween is idle time between two steps.
 type gapBetween struct {
 	span   interval.Span
-	before int   // pass of the kernel that ended last
 	next   int32 // number of the kernel that ends it
 	thread trace.ThreadIndex
 	host   interval.Span // the part in which the thread decides
@@ -120,7 +119,7 @@ func (d *Device) findWaits() {
 		if w.whole && time.Duration(s.End-s.Start) < Unnamed || !w.whole && before == s.Pass && before != trace.None {
 			continue
 		}
-		g := gapBetween{span: interval.Span{Start: int64(s.Start), End: int64(s.End)}, before: before, next: s.Next}
+		g := gapBetween{span: interval.Span{Start: int64(s.Start), End: int64(s.End)}, next: s.Next}
 		w.gap(&g)
 	}
 	w.judgeSilence()

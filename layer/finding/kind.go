@@ -65,102 +65,91 @@ type KindInfo struct {
 	Program string
 	// Advice helps against every finding of the kind that has no advice of its own.
 	Advice Advice
-	// Colour is a CSS colour.
-	Colour string
 }
-
-// The colours of kinds: doubts are grey, idle time is red, work is blue, changes are violet.
-const (
-	colourDoubt  = "#9498a0"
-	colourIdle   = "#d03a3a"
-	colourWork   = "#4269d0"
-	colourChange = "#a463f2"
-)
 
 var kinds = [numKinds]struct {
 	word string
 	info KindInfo
 }{
-	NoKind: {"", KindInfo{Title: "Nothing", Help: "No finding.", Colour: colourDoubt}},
+	NoKind: {"", KindInfo{Title: "Nothing", Help: "No finding."}},
 	Health: {"health", KindInfo{"Damaged recording",
 		"The trace lacks events or holds wrong ones. Figures that rest on them are doubtful.", 3, "layers",
-		Advice{Do: "Record the trace again."}, colourDoubt}},
+		Advice{Do: "Record the trace again."}}},
 	Coverage: {"coverage", KindInfo{"GPU time outside passes",
 		"Much GPU time belongs to no forward pass. Figures per pass leave it out.", 1, "layers",
-		Advice{Do: "Record with step annotations."}, colourDoubt}},
+		Advice{Do: "Record with step annotations."}}},
 	ServingPath: {"serving-path", KindInfo{"Unexpected serving path",
 		"The window does not run what the server is configured to run.", 1, "host",
-		Advice{Do: "Record a window of the path that serves requests."}, colourDoubt}},
+		Advice{Do: "Record a window of the path that serves requests."}}},
 	Doubt: {"doubt", KindInfo{"Doubt", "A reason not to believe a verdict.", 0, "host",
-		Advice{Do: "Record a longer window of the steady run."}, colourDoubt}},
+		Advice{Do: "Record a longer window of the steady run."}}},
 
 	IdleTime: {"host-idle", KindInfo{"Idle GPU", "The GPU runs no kernel. Each cause has its own advice.", 0, "host",
-		Advice{Do: "Run `strata host` to see what the host does meanwhile."}, colourIdle}},
+		Advice{Do: "Run `strata host` to see what the host does meanwhile."}}},
 	ExposedCommunication: {"exposed-communication", KindInfo{"Exposed communication",
 		"GPUs exchange data and no compute overlaps it.", 0, "triage",
-		Advice{Do: "Overlap communication with compute."}, colourIdle}},
+		Advice{Do: "Overlap communication with compute."}}},
 	RankWait: {"rank-wait", KindInfo{"Waiting for ranks",
 		"A collective waits for ranks that arrive later, before data moves.", 0, "light",
-		Advice{Do: "Find the late rank (`strata light` on all ranks) and even out the work or its host."}, colourIdle}},
+		Advice{Do: "Find the late rank (`strata light` on all ranks) and even out the work or its host."}}},
 	ExposedCopies: {"exposed-copies", KindInfo{"Exposed copies", "Copies or sets run and no kernel does.", 0, "host",
-		Advice{Do: "Overlap the copies with kernels on another stream."}, colourIdle}},
+		Advice{Do: "Overlap the copies with kernels on another stream."}}},
 	Fusion: {"fusion", KindInfo{"Unused fused path",
 		"Kernels run one by one for which a fused kernel is known.", 0, "triage",
-		Advice{Do: "Run `strata triage` for the flag that enables the fused path."}, colourWork}},
+		Advice{Do: "Run `strata triage` for the flag that enables the fused path."}}},
 	AboveFloor: {"above-floor", KindInfo{"Operator above its floor",
 		"An operator takes longer than the GPU needs for its work.", 0, "light",
-		Advice{Do: "Try another kernel or backend for this operator."}, colourWork}},
+		Advice{Do: "Try another kernel or backend for this operator."}}},
 	SmallKernels: {"small-kernels", KindInfo{"Many small kernels", "Kernels are too short to fill the GPU.", 0,
 		"light",
-		Advice{Do: "Fuse the kernels."}, colourWork}},
+		Advice{Do: "Fuse the kernels."}}},
 	NoFloor: {"no-floor", KindInfo{"Operators without a floor",
 		"Operators take much of a step, and their minimum time is unknown.", 0, "light",
-		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}, colourWork}},
+		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}}},
 	LargestOperator: {"largest-operator", KindInfo{"Largest operator",
 		"The operator that takes most time. Nothing says how long it should take.", 0, "light",
-		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}, colourWork}},
+		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}}},
 
 	OperatorChanged: {"operator", KindInfo{"Changed operator",
-		"An operator takes longer or shorter than before.", 0, "compare", Advice{}, colourChange}},
+		"An operator takes longer or shorter than before.", 0, "compare", Advice{}}},
 	OperatorNew: {"new", KindInfo{"New operator", "An operator that the old run does not have.", 0,
-		"compare", Advice{}, colourChange}},
+		"compare", Advice{}}},
 	OperatorRemoved: {"removed", KindInfo{"Removed operator", "An operator that the new run does not have.", 0,
-		"compare", Advice{}, colourChange}},
+		"compare", Advice{}}},
 	StepChanged: {"step", KindInfo{"Slower step",
 		"A step takes longer than before, and no operator changed beyond noise.",
-		0, "compare", Advice{Do: "Record more passes, or several runs a side."}, colourChange}},
+		0, "compare", Advice{Do: "Record more passes, or several runs a side."}}},
 	UniformChange: {"uniform", KindInfo{"Uniform change",
 		"All kernels changed by one factor: a clock, a power cap or a driver.", 0, "compare",
-		Advice{Do: "Lock the GPU clocks and compare several runs a side."}, colourChange}},
+		Advice{Do: "Lock the GPU clocks and compare several runs a side."}}},
 	WaitChanged: {"waiting", KindInfo{"Changed wait", "An exchange waits longer or shorter for other ranks.", 0,
-		"compare", Advice{}, colourChange}},
+		"compare", Advice{}}},
 	PathChanged: {"path", KindInfo{"Changed launch path",
-		"One run replays graphs or runs compiled code, and the other does not.", 0, "compare", Advice{},
-		colourChange}},
+		"One run replays graphs or runs compiled code, and the other does not.", 0, "compare", Advice{}}},
 	KernelRenamed: {"rename", KindInfo{"Renamed kernel",
 		"An operator runs a kernel of another name, as often and as long.", 0, "compare",
-		Advice{}, colourChange}},
+		Advice{}}},
 	HostChanged: {"host", KindInfo{"Changed host operation",
-		"A host operation takes longer or shorter than before.", 0, "host-compare", Advice{}, colourChange}},
+		"A host operation takes longer or shorter than before.", 0, "host-compare", Advice{}}},
 	HostNew: {"host-new", KindInfo{"New host operation", "A host operation that the old run does not have.",
-		0, "host-compare", Advice{}, colourChange}},
+		0, "host-compare", Advice{}}},
 	HostRemoved: {"host-removed", KindInfo{"Removed host operation",
-		"A host operation that the new run does not have.", 0, "host-compare", Advice{}, colourChange}},
+		"A host operation that the new run does not have.", 0, "host-compare", Advice{}}},
 	HostRenamed: {"host-renamed", KindInfo{"Renamed host operation",
 		"A host operation has another name, as often and as long.", 0, "host-compare",
-		Advice{}, colourChange}},
+		Advice{}}},
 
 	LateRank: {"late-rank", KindInfo{"Late rank", "The other ranks wait in collectives for one that arrives last.", 0,
-		"fleet", Advice{Do: "Look for what only the late rank does before its collectives."}, colourIdle}},
+		"fleet", Advice{Do: "Look for what only the late rank does before its collectives."}}},
 	RanksWait: {"ranks-wait", KindInfo{"Ranks wait for one another",
 		"Ranks wait in collectives, and no single rank is the last one.", 0, "fleet",
-		Advice{Do: "Balance the work of the ranks, and pin their host threads to cores."}, colourIdle}},
+		Advice{Do: "Balance the work of the ranks, and pin their host threads to cores."}}},
 	RankDiffers: {"rank-differs", KindInfo{"Rank unlike the others",
 		"A rank spends more time on something than the median rank.", 0, "fleet",
-		Advice{Do: "Compare its tokens, clocks and host threads with those of the others."}, colourWork}},
+		Advice{Do: "Compare its tokens, clocks and host threads with those of the others."}}},
 	IncompleteRun: {"incomplete-run", KindInfo{"Incomplete run",
 		"Ranks are missing, damaged, recorded twice, or of different runs.", 2, "fleet",
-		Advice{Do: "Record all ranks of one run at the same time."}, colourDoubt}},
+		Advice{Do: "Record all ranks of one run at the same time."}}},
 }
 
 // Kinds lists all kinds but NoKind, in the order of the documentation.

@@ -28,8 +28,6 @@ type StageInfo struct {
 	Title, Step string
 	// Published is the word of the published triage script, whose rows join the stages that it does not know.
 	Published string
-	// Colour is a CSS colour.
-	Colour string
 	// Help is the line of the documentation.
 	Help string
 }
@@ -38,15 +36,15 @@ var stages = []struct {
 	stage Stage
 	info  StageInfo
 }{
-	{StagePrefill, StageInfo{"Prefill", "prefill step", "extend", "#4269d0", "Context requests only."}},
-	{StageDecode, StageInfo{"Decode", "decode step", "decode", "#efb118", "Generation requests only."}},
-	{StageMixed, StageInfo{"Mixed", "mixed step", "mixed", "#6cc5b0",
+	{StagePrefill, StageInfo{"Prefill", "prefill step", "extend", "Context requests only."}},
+	{StageDecode, StageInfo{"Decode", "decode step", "decode", "Generation requests only."}},
+	{StageMixed, StageInfo{"Mixed", "mixed step", "mixed",
 		"Context and generation requests in one batch."}},
-	{StageVerify, StageInfo{"Verify", "verify step", "decode", "#3ca951", "The target model checks drafted tokens."}},
-	{StageDraft, StageInfo{"Draft", "draft step", "decode", "#ff8ab7", "A draft model proposes tokens."}},
-	{StageIdle, StageInfo{"Idle", "idle step", "all", "#9c6b4e", "A step without requests."}},
-	{StageCapture, StageInfo{"Capture", "capture step", "capture", "#a463f2", "A CUDA graph is being captured."}},
-	{StageUnknown, StageInfo{"Unknown", "step", "all", "#9498a0", "The trace does not say."}},
+	{StageVerify, StageInfo{"Verify", "verify step", "decode", "The target model checks drafted tokens."}},
+	{StageDraft, StageInfo{"Draft", "draft step", "decode", "A draft model proposes tokens."}},
+	{StageIdle, StageInfo{"Idle", "idle step", "all", "A step without requests."}},
+	{StageCapture, StageInfo{"Capture", "capture step", "capture", "A CUDA graph is being captured."}},
+	{StageUnknown, StageInfo{"Unknown", "step", "all", "The trace does not say."}},
 }
 
 // Stages lists all stages in the order of reports.

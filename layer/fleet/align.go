@@ -523,7 +523,7 @@ func (g *group) each(row []int, take func(meeting)) (unmatched int) {
 				counts[len(places[k])]++
 			}
 		}
-		n, most := 0, 0
+		var n, most int
 		for count, lanes := range counts {
 			if lanes > most || lanes == most && count > n {
 				n, most = count, lanes

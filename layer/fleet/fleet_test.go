@@ -2,6 +2,8 @@ package fleet_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,27 +141,126 @@ func fleet25(t *testing.T, seed uint64) {
 	}
 }
 
-// TestUnevenShares: one of four ranks has twice the others' tokens and spends four times as long in experts; of requests
-// nothing is known, so nothing is said.
+// TestUnevenShares: one of four ranks has more tokens than the others and spends four times as long in experts; of
+// requests nothing is known, so nothing is said.
 func TestUnevenShares(t *testing.T) {
-	var list []fleet.Rank
-	for k := range 4 {
-		tokens, experts := int64(10), int64(100)
-		if k == 2 {
-			tokens, experts = 20, 400
+	for _, c := range []struct {
+		tokens, more int64
+		want         []fleet.Imbalance
+	}{
+		{10, 20, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 20, Mean: 12, Ratio: 20. / 12}}},
+		{1, 4, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 4, Mean: 1, Ratio: 4}}},
+		{100, 105, nil}, // the mean is 101: as even as tokens can be
+	} {
+		var list []fleet.Rank
+		for k := range 4 {
+			tokens, experts := c.tokens, int64(100)
+			if k == 2 {
+				tokens, experts = c.more, 400
+			}
+			list = append(list, fleet.Rank{Run: "r", Rank: k, NameRank: -1, File: fmt.Sprint(k),
+				Groups: []fleet.ProcessGroup{{Name: "ep", Ranks: []int{0, 1, 2, 3}}},
+				Calls:  []fleet.Call{{Kind: classify.AllToAll}},
+				Steps: []fleet.Step{{Number: 7, Tokens: tokens, Requests: -1, Wall: 1000, Busy: 900,
+					Operators: []fleet.Named{{Name: opname.ExpertsGateUp, NS: experts / 2},
+						{Name: opname.ExpertsDown, NS: experts / 2}},
+					Call: []int{0}, At: []int64{500}, Took: []int64{50}}}})
 		}
-		list = append(list, fleet.Rank{Run: "r", Rank: k, NameRank: -1, File: fmt.Sprint(k),
-			Groups: []fleet.ProcessGroup{{Name: "ep", Ranks: []int{0, 1, 2, 3}}},
-			Calls:  []fleet.Call{{Kind: classify.AllToAll}},
-			Steps: []fleet.Step{{Number: 7, Tokens: tokens, Requests: -1, Wall: 1000, Busy: 900,
-				Operators: []fleet.Named{{Name: opname.ExpertsGateUp, NS: experts / 2},
-					{Name: opname.ExpertsDown, NS: experts / 2}},
-				Call: []int{0}, At: []int64{500}, Took: []int64{50}}}})
+		run := fleet.OfRun(list)
+		want := append(c.want, fleet.Imbalance{What: fleet.Experts, Rank: "rank 2", Most: 400, Mean: 175, Ratio: 400. / 175})
+		if len(run.Groups) != 1 || !slices.Equal(run.Groups[0].Imbalance, want) {
+			t.Errorf("%+v, want %+v", run.Groups, want)
+		}
 	}
-	run := fleet.OfRun(list)
-	want := []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 20, Mean: 12, Ratio: 20. / 12},
-		{What: fleet.Experts, Rank: "rank 2", Most: 400, Mean: 175, Ratio: 400. / 175}}
-	if len(run.Groups) != 1 || !slices.Equal(run.Groups[0].Imbalance, want) {
-		t.Errorf("%+v, want %+v", run.Groups, want)
+}
+
+// TestWhyARankIsLate: a cause with the code that runs, more work and its operator, or that nothing is known.
+func TestWhyARankIsLate(t *testing.T) {
+	why := finding.HostCode.Info().Why
+	for _, c := range []struct {
+		late fleet.Late
+		want string
+	}{
+		{fleet.Late{Cause: finding.HostCode, Name: "log_stats", Operator: "mlp", Tokens: 3}, why + " (log_stats)"},
+		{fleet.Late{Cause: finding.HostCode}, why},
+		{fleet.Late{Operator: "mlp", Tokens: 1, Requests: 2}, "it has 1 more tokens per step, mostly in mlp"},
+		{fleet.Late{Operator: "mlp", Requests: 1}, "it has 1 more requests per step, mostly in mlp"},
+		{fleet.Late{Operator: "mlp"}, "its mlp takes longer"},
+		{fleet.Late{Tokens: 1}, "its digest does not show why"},
+	} {
+		if got := c.late.Why(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.late, got, c.want)
+		}
+	}
+}
+
+// TestDigestsThatDoNotFitAreRefused: times of up to 2⁵⁰ ns are, and collectives that the digest has.
+func TestDigestsThatDoNotFitAreRefused(t *testing.T) {
+	const most = 1 << 50
+	whole := func() fleet.Rank {
+		return fleet.Rank{Schema: fleet.RankSchema, Groups: []fleet.ProcessGroup{{Name: "tp"}},
+			Calls: []fleet.Call{{Kind: classify.AllToAll, Group: 0}, {Kind: classify.AllToAll, Group: -1}},
+			Steps: []fleet.Step{{Wall: most, Busy: most, Start: most / 2, Operators: []fleet.Named{{NS: most}},
+				Idle: []fleet.CauseTime{{NS: most}}, Call: []int{0, 1}, At: []int64{-most / 2, most / 2},
+				Took: []int64{0, most}}}}
+	}
+	for name, spoil := range map[string]func(r *fleet.Rank, s *fleet.Step){
+		"":               func(*fleet.Rank, *fleet.Step) {},
+		"schema":         func(r *fleet.Rank, _ *fleet.Step) { r.Schema = "strata.rank/0" },
+		"group":          func(r *fleet.Rank, _ *fleet.Step) { r.Calls[0].Group = 1 },
+		"no group":       func(r *fleet.Rank, _ *fleet.Step) { r.Calls[1].Group = -2 },
+		"starts":         func(_ *fleet.Rank, s *fleet.Step) { s.At = s.At[:1] },
+		"times":          func(_ *fleet.Rank, s *fleet.Step) { s.Took = s.Took[:1] },
+		"wall":           func(_ *fleet.Rank, s *fleet.Step) { s.Wall++ },
+		"negative wall":  func(_ *fleet.Rank, s *fleet.Step) { s.Wall = -1 },
+		"busy":           func(_ *fleet.Rank, s *fleet.Step) { s.Busy++ },
+		"start":          func(_ *fleet.Rank, s *fleet.Step) { s.Start++ },
+		"operator":       func(_ *fleet.Rank, s *fleet.Step) { s.Operators[0].NS++ },
+		"idle":           func(_ *fleet.Rank, s *fleet.Step) { s.Idle[0].NS = -1 },
+		"collective":     func(_ *fleet.Rank, s *fleet.Step) { s.Call[1] = 2 },
+		"no collective":  func(_ *fleet.Rank, s *fleet.Step) { s.Call[0] = -1 },
+		"its time":       func(_ *fleet.Rank, s *fleet.Step) { s.Took[1]++ },
+		"its start":      func(_ *fleet.Rank, s *fleet.Step) { s.At[0]-- },
+		"its late start": func(_ *fleet.Rank, s *fleet.Step) { s.At[1]++ },
+	} {
+		r := whole()
+		spoil(&r, &r.Steps[0])
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		err = fleet.Read(bytes.NewReader(line), func(fleet.Rank) error { read++; return nil })
+		if (name == "") != (err == nil) || read > 0 != (name == "") || err != nil && !errors.Is(err, fleet.ErrDigest) {
+			t.Errorf("%q: %d digests, error %v", name, read, err)
+		}
+	}
+}
+
+// TestDigestOfATrace: a step's busy time is what its GPU does not idle, and the twenty kernels of most time are kept.
+func TestDigestOfATrace(t *testing.T) {
+	tr, err := trace.Open(t.Context(), testdata.Shared(t,
+		"traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz"), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := fleet.Recorded(a)
+	if len(list) != 1 || len(list[0].Kernels) != 20 || len(list[0].Steps) != len(a.Devices[0].Passes) {
+		t.Fatalf("%d digests of %d kernels, want 1 of 20", len(list), len(list[0].Kernels))
+	}
+	busy := make([]int64, len(list[0].Steps))
+	for p, s := range a.Devices[0].Steps() {
+		if s.Kernel != trace.None {
+			busy[p] += int64(s.End - s.Start)
+		}
+	}
+	for i, s := range list[0].Steps {
+		if s.Busy != busy[i] || s.Busy <= 0 || s.Busy >= s.Wall {
+			t.Errorf("step %d: busy %d of %d ns, want %d", i, s.Busy, s.Wall, busy[i])
+		}
 	}
 }

@@ -43,6 +43,13 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// One collective that both ranks begin and end at one time is enough; none says nothing.
+func TestTogetherInOneOrNone(t *testing.T) {
+	if one := []span{{10, 20}}; !together(one, one) || together(nil, nil) || together(one, nil) {
+		t.Error("one collective of both is not enough, or none is")
+	}
+}
+
 // Long collectives may end further apart, by a tenth of what the shorter one takes.
 func TestTogetherInLongCollectives(t *testing.T) {
 	for later, want := range map[time.Duration]bool{100 * time.Microsecond: true, 101 * time.Microsecond: false} {

@@ -242,7 +242,7 @@ func memoryNotes(t *trace.Trace, d *layer.Device) []string {
 func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
 	of := func(g *trace.GPU) hardware.Device {
 		return hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor,
-			Minor: g.ComputeMinor, WarpSize: g.WarpSize,
+			Minor:     g.ComputeMinor,
 			Bandwidth: float64(g.Bandwidth), MaxClock: g.MaxClockMHz}
 	}
 	same := len(listed) > 0

@@ -1,5 +1,7 @@
 package roofline
 
+import "strings"
+
 // Names that only tests use from outside.
 const BoundCompute = boundCompute
 const BoundLatency = boundLatency
@@ -8,3 +10,11 @@ const BoundMemory = boundMemory
 
 var ErrNoGPU = errNoGPU
 var ErrNoLoad = errNoLoad
+
+// OpNames are the names of the ops of each row of the table.
+func OpNames() (out [][]string) {
+	for _, r := range opRows {
+		out = append(out, strings.Fields(r.names))
+	}
+	return out
+}

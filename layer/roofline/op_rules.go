@@ -48,7 +48,7 @@ func withRules(rules []Rule) (*opIndex, error) {
 	rows := make([]opRow, 0, len(rules))
 	for i := range rules {
 		r := &rules[i]
-		row := opRow{names: r.Op, count: r.Count, source: "a rule"}
+		row := opRow{names: r.Op, count: r.Count}
 		if r.Op == "" || strings.ContainsAny(r.Op, " \t\n") {
 			return nil, fmt.Errorf("%w: rule %d: op %q", errRule, i+1, r.Op)
 		}

@@ -246,9 +246,7 @@ type merged struct {
 	raw, floor  time.Duration
 	above       time.Duration // booked, less floor and open
 	open        time.Duration // that work may need which is not certain
-	layers      int
 	longest     layer.Kernel
-	launches    int
 	unreachable bool // an instance was faster than possible
 }
 
@@ -269,8 +267,6 @@ func (r *measured) byOperator(g group) []merged {
 		m.floor += c.floor
 		m.above += max(0, c.booked-c.capped-c.even)
 		m.open += c.even
-		m.layers += c.instances
-		m.launches += c.launches
 		m.longest = longer(m.longest, c.longest)
 		m.unreachable = m.unreachable || c.over > 0
 	}

@@ -65,8 +65,6 @@ type Device struct {
 	Units int
 	// Major and Minor are the compute capability.
 	Major, Minor int
-	// WarpSize is 32, or 64 on AMD's data-centre parts.
-	WarpSize int
 	// Bandwidth of the memory in bytes a second and MaxClock in MHz, as the driver reports them: they come before the
 	// table's.
 	Bandwidth, MaxClock float64

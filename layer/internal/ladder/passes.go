@@ -171,9 +171,8 @@ type stepSpan struct {
 
 // stepSet holds the steps of one dialect per thread, by start, outermost only.
 type stepSet struct {
-	dialect string
-	weak    bool
-	spans   map[trace.ThreadIndex][]stepSpan
+	weak  bool
+	spans map[trace.ThreadIndex][]stepSpan
 
 	only map[process]trace.ThreadIndex // by process, see spokesman
 }
@@ -204,7 +203,7 @@ func (w *Work) readSteps() []*stepSet {
 		}
 		d := dialects.ID(p.step.Dialect)
 		if d == len(sets) {
-			sets = append(sets, &stepSet{dialect: p.step.Dialect, weak: p.step.Weak,
+			sets = append(sets, &stepSet{weak: p.step.Weak,
 				spans: map[trace.ThreadIndex][]stepSpan{}})
 		}
 		set := sets[d]
