@@ -6,8 +6,11 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"iter"
 	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -141,6 +144,59 @@ func BenchmarkReader(b *testing.B) {
 		n = pull(b, data)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
+}
+
+// repeated reads a text so many times.
+type repeated struct {
+	text []byte
+	at   int
+	left int64
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.text[r.at:])
+	if r.at += n; r.at == len(r.text) {
+		r.at, r.left = 0, r.left-1
+	}
+	return n, nil
+}
+
+// BenchmarkReaderMemory reads 1 and 4 GB of events that are made while they are read: the heap is the same.
+func BenchmarkReaderMemory(b *testing.B) {
+	data := benchTrace(b, 10e6)
+	head, rest, ok := bytes.Cut(data, []byte(`"traceEvents": [`))
+	end := bytes.LastIndexByte(rest, ']')
+	if !ok || end < 0 {
+		b.Fatal("the generated trace has no list of events")
+	}
+	head, events := append(head, `"traceEvents": [`...), append(rest[:end:end], ',')
+	for _, size := range []int64{1e9, 4e9} {
+		b.Run(fmt.Sprintf("%dGB", size/1e9), func(b *testing.B) {
+			b.SetBytes(size)
+			var most uint64
+			for b.Loop() {
+				r := trace.Reader{Input: io.MultiReader(bytes.NewReader(head),
+					&repeated{text: events, left: size / int64(len(events))}, strings.NewReader("{}]}"))}
+				n := 0
+				for _, err := range r.Records(b.Context()) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n++; n%1e6 == 0 {
+						var m runtime.MemStats
+						runtime.ReadMemStats(&m)
+						most = max(most, m.HeapInuse)
+					}
+				}
+			}
+			if b.ReportMetric(float64(most)/1e6, "MB-heap"); most > 100e6 {
+				b.Errorf("the heap grows to %d MB", most/1e6)
+			}
+		})
+	}
 }
 
 // TestReaderAllocatesNothingForKnownNames: an event whose texts were seen

@@ -38,6 +38,9 @@ func TestHeadlineAndOperations(t *testing.T) {
 			HostMixed},
 		"an operation is faster, no step is": {vague(0), vague(0), vague(0), []HostRow{op(-190)}, HostMixed},
 		"an operation is slower, no step is": {vague(0), vague(0), vague(0), []HostRow{op(190)}, HostMixed},
+		"a nanosecond counts":                {vague(.001), vague(.001), vague(.001), []HostRow{op(190)}, HostInStep},
+		"a nanosecond between steps counts":  {vague(.001), vague(0), vague(.001), []HostRow{op(190)}, HostBetween},
+		"an operation and a nanosecond less": {vague(-.001), vague(-.001), vague(-.001), []HostRow{op(-190)}, HostFaster},
 		"a shorter step, the same wall time": {vague(0), clear(-100), vague(0), nil, HostMixed},
 		"too small to matter":                {vague(20), vague(15), vague(5), []HostRow{op(20)}, HostSame},
 	} {
