@@ -345,3 +345,31 @@ func TestShortestGapsAreNotListed(t *testing.T) {
 		}
 	}
 }
+
+// TestDeltas: the change of an operation is in percent of what it was, if it was anything.
+func TestDeltas(t *testing.T) {
+	for _, c := range []struct{ a, b, delta, percent float64 }{
+		{1, 2, 1, 100}, {0.5, 0.25, -0.25, -50}, {0, 2, 2, math.NaN()}, {3, 0, -3, -100},
+	} {
+		d := newDelta("op", "cpu_op", c.a, c.b)
+		if (d.DeltaPct == nil) != math.IsNaN(c.percent) || d.DeltaPct != nil && *d.DeltaPct != c.percent ||
+			d.DeltaUS != c.delta || d.BaselineUS != c.a || d.TargetUS != c.b {
+			t.Errorf("from %v to %v: %+v (%v)", c.a, c.b, d, d.DeltaPct)
+		}
+	}
+}
+
+// TestHeadroomWithoutIdleTime: what is left without some idle time is never less than nothing.
+func TestHeadroomWithoutIdleTime(t *testing.T) {
+	var idle causeSums
+	unknown := slices.IndexFunc(finding.Causes(), func(c finding.Cause) bool { return c.Group() == finding.UnknownGroup })
+	idle[finding.HostCode], idle[finding.Causes()[unknown]] = 30, 5
+	h := Headroom{WallNS: 100, HostNS: 40, UnknownNS: 5}
+	if got := h.without(&idle); got.WallNS != 65 || got.HostNS != 10 || got.UnknownNS != 0 {
+		t.Errorf("%+v", got)
+	}
+	h = Headroom{WallNS: 100, HostNS: 29, UnknownNS: 4}
+	if got := h.without(&idle); got.HostNS != 0 || got.UnknownNS != 0 {
+		t.Errorf("%+v", got)
+	}
+}

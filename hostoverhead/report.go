@@ -371,7 +371,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"),
 		table.Number("at most"), table.Number("exchange of busy"))
 	if n := len(v.Ranks) - len(listed); n > 0 {
-		b.Say("%s, which lose no more to the host (use `--format json`).", table.Counted(n, "more GPU", "more GPUs"))
+		b.Say("%d more GPUs, which lose no more to the host (use `--format json`).", n)
 	}
 }
 

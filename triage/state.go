@@ -30,7 +30,7 @@ func (s *stageWork) place() fusion.Setting {
 func (s *stageWork) gpu() *hardware.GPU {
 	for _, w := range s.parts {
 		for i := range w.Analysis.Devices {
-			if g := roofline.GPUOf(w.Analysis, &w.Analysis.Devices[i]); g != nil {
+			if g := roofline.GPUOf(&w.Analysis.Devices[i]); g != nil {
 				return g
 			}
 		}

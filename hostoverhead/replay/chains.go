@@ -55,7 +55,7 @@ func ExplainFusions(ctx context.Context, list []*layer.Analysis, r *triage.Repor
 	}
 	edits := Chains(r)
 	for _, a := range list {
-		gains, err := Analyze(ctx, a, &a.Devices[0], edits)
+		gains, err := Analyze(ctx, &a.Devices[0], edits)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func TestChainsAgainstFusedRuns(t *testing.T) {
 		}
 		a := analysisOf(t, server.Play(1), false)
 		d := &a.Devices[0]
-		gains, err := replay.Analyze(t.Context(), a, d, []replay.Edit{
+		gains, err := replay.Analyze(t.Context(), d, []replay.Edit{
 			replay.Edit{Kind: replay.Chain, Name: "norm + product"}.With(pairs(d, 0.85, 0.95))})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestChainsThatAreNotHere(t *testing.T) {
 	d := &a.Devices[0]
 	own, strange := pairs(d, 0.5, 0.5), pairs(&other.Devices[0], 0.5, 0.5)
 	ask := replay.Edit{Kind: replay.Chain, Name: "x"}
-	gains, err := replay.Analyze(t.Context(), a, d, []replay.Edit{ask.With(own), ask.With(append(own, own...)),
+	gains, err := replay.Analyze(t.Context(), d, []replay.Edit{ask.With(own), ask.With(append(own, own...)),
 		ask.With(append(own, strange...)), ask.With(strange), ask})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestRowsHaveTheirReplay(t *testing.T) {
 	}
 	if e := (replay.Edit{Kind: replay.Chain, Name: "norm"}).In(r); e.String() != "chain=norm" {
 		t.Errorf("edit %s", e.String())
-	} else if gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], []replay.Edit{e}); err != nil ||
+	} else if gains, err := replay.Analyze(t.Context(), &a.Devices[0], []replay.Edit{e}); err != nil ||
 		gains[0].After != g.After {
 		t.Errorf("by a part of its name: %+v, %v, want %v", gains, err, g.After)
 	}

@@ -81,8 +81,8 @@ type model struct {
 }
 
 // build reads a device. The error is ctx's.
-func build(ctx context.Context, a *layer.Analysis, d *layer.Device) (*model, error) {
-	m := &model{t: a.Trace(), d: d, gaps: map[[2]bool]int64{}, passes: len(d.Passes)}
+func build(ctx context.Context, d *layer.Device) (*model, error) {
+	m := &model{t: d.Analysis().Trace(), d: d, gaps: map[[2]bool]int64{}, passes: len(d.Passes)}
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}

@@ -38,8 +38,8 @@ type Gain struct {
 
 // Analyze replays a device's part of a trace with each edit alone. Edits that the trace does not test, or the model
 // does not answer, are refused, with the reason. The error is ctx's.
-func Analyze(ctx context.Context, a *layer.Analysis, d *layer.Device, edits []Edit) ([]Gain, error) {
-	m, err := build(ctx, a, d)
+func Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error) {
+	m, err := build(ctx, d)
 	if err != nil {
 		return nil, err
 	}

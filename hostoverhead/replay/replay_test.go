@@ -105,7 +105,7 @@ func judge(t *testing.T, servers int, nsys []bool) []map[string]*outcome {
 		}
 		for form, isNsys := range nsys {
 			a := analysisOf(t, rows, isNsys)
-			gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], edits)
+			gains, err := replay.Analyze(t.Context(), &a.Devices[0], edits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +265,7 @@ func TestSharedTraces(t *testing.T) {
 			{Kind: replay.Fuse, Name: "norm", Then: "gemm"},
 			replay.Edit{Kind: replay.Times, Name: "itself"}.From(&a.Devices[0]),
 			replay.Edit{Kind: replay.Chain, Name: "first kernels"}.With(firstKernels(&a.Devices[0]))}
-		gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], edits)
+		gains, err := replay.Analyze(t.Context(), &a.Devices[0], edits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func TestKernelTimesOfAnotherTrace(t *testing.T) {
 	elsewhere := b.Devices[0]
 	elsewhere.GPU = "another"
 	of := replay.Edit{Kind: replay.Times, Name: "other"}
-	gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], []replay.Edit{of.From(&b.Devices[0]),
+	gains, err := replay.Analyze(t.Context(), &a.Devices[0], []replay.Edit{of.From(&b.Devices[0]),
 		of.From(&elsewhere), of, of.From(&a.Devices[0])})
 	if err != nil {
 		t.Fatal(err)

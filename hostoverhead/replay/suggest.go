@@ -65,7 +65,7 @@ func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdi
 	edits := slices.DeleteFunc(Suggest(r), func(e Edit) bool { // answers are said with a finding
 		return !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return about(&f, &e) })
 	})
-	gains, err := Analyze(ctx, ranks[r.File], d, edits)
+	gains, err := Analyze(ctx, d, edits)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if err != nil {
 		return nil, fmt.Errorf("speed of light: %w", err)
 	}
-	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
+	if r.GPU, r.GPUWhy, err = gpuOf(d, &o); err != nil {
 		return nil, err
 	}
 	w.device, w.gpu, w.shortest, w.scrambled = d, r.GPU, shortestKernel(d), scrambledRecords(a.Trace())
@@ -188,13 +188,13 @@ func steadyPass(d *layer.Device) int {
 }
 
 // GPUOf is the row of the table of GPUs that a device is, by its name and properties in the trace; nil where none is.
-func GPUOf(a *layer.Analysis, d *layer.Device) *hardware.GPU {
-	g, _, _ := gpuOf(a, d, &Options{}) // its error is of a name that was asked for
+func GPUOf(d *layer.Device) *hardware.GPU {
+	g, _, _ := gpuOf(d, &Options{}) // its error is of a name that was asked for
 	return g
 }
 
 // gpuOf finds the GPU that a device is, or the one that was asked for.
-func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, string, error) {
+func gpuOf(d *layer.Device, o *Options) (*hardware.GPU, string, error) {
 	table := o.table()
 	if o.Device != "" {
 		g, ok := hardware.Named(table, o.Device)
@@ -203,7 +203,8 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 		}
 		return o.withPeaks(g), "as asked for", nil
 	}
-	of, clock := deviceOf(a.Trace().Meta().Devices, d), clockOf(a.Trace(), d)
+	t := d.Analysis().Trace()
+	of, clock := deviceOf(t.Meta().Devices, d), clockOf(t, d)
 	of.Clock = clock.Median
 	g, why, _ := hardware.Find(table, of)
 	if g != nil && g.Clock.Known() && g.Clock.Value == clock.Median {

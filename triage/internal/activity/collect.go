@@ -70,7 +70,7 @@ func (w *Trace) CountOps(ctx context.Context) error {
 	w.ops = map[trace.DeviceID]roofline.Ops{}
 	for i := range w.Analysis.Devices {
 		d := &w.Analysis.Devices[i]
-		ops, err := roofline.OpsOf(ctx, d, roofline.GPUOf(w.Analysis, d))
+		ops, err := roofline.OpsOf(ctx, d, roofline.GPUOf(d))
 		if err != nil {
 			return err
 		}

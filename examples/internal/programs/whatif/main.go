@@ -111,7 +111,7 @@ func run(ctx context.Context, env *app.Env, list edits) error {
 		list[i] = list[i].From(&other.Devices[0])
 	}
 	r := replay.Report{Schema: replay.Schema, Trace: env.TraceName(), Device: int(d.ID)}
-	if r.Gains, err = replay.Analyze(ctx, a, d, list); err != nil {
+	if r.Gains, err = replay.Analyze(ctx, d, list); err != nil {
 		return err
 	}
 	if env.Document() {
