@@ -150,7 +150,7 @@ func groupsOf(members []*member) []*group {
 			if c.Group >= 0 && endTogether(c.Kind) {
 				of[i] = keys[c.Group]
 			}
-			unnamed = unnamed || of[i] == "" && endTogether(c.Kind)
+			unnamed = unnamed || of[i] == "" && c.Kind != classify.NotCollective
 		}
 		if unnamed {
 			rest = append(rest, m)
@@ -206,7 +206,8 @@ const fewCalls = 8
 
 // unnamed finds the groups of collectives whose traces do not name them. Each kind is looked at by itself, as a rank
 // may reduce with some ranks and gather from others; kinds of the same ranks are one group. A kind that is too rare
-// belongs to the largest group of its rank, or to all ranks.
+// belongs to the largest group of its rank, or to all ranks. Libraries run an all-to-all as a transfer to each rank:
+// kernels of transfers are one where their ends show it.
 func unnamed(members []*member) (out []*group) {
 	type part struct {
 		*member
@@ -216,9 +217,6 @@ func unnamed(members []*member) (out []*group) {
 	var rare []part
 	byRanks, sizes, largest := map[string]*group{}, map[*group]int{}, map[*member]*group{}
 	for _, kind := range classify.Collectives() {
-		if !endTogether(kind) {
-			continue
-		}
 		var lanes []*lane
 		for _, m := range members {
 			n := 0
@@ -229,11 +227,14 @@ func unnamed(members []*member) (out []*group) {
 			})[true]
 			if n > fewCalls {
 				lanes = append(lanes, l)
-			} else if n > 0 {
+			} else if n > 0 && endTogether(kind) {
 				rare = append(rare, part{m, kind})
 			}
 		}
 		for _, c := range clusters(lanes) {
+			if len(c.lanes) == 1 && !endTogether(kind) {
+				continue
+			}
 			ranks := ""
 			for _, l := range c.lanes {
 				ranks += l.label + "\x00"

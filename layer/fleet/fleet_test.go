@@ -264,3 +264,41 @@ func TestDigestOfATrace(t *testing.T) {
 		}
 	}
 }
+
+// TestTransfersThatAllEnd: kernels of transfers are collectives where the two ranks end them together: an all-to-all is
+// recorded so. A median of two ranks is between them.
+func TestTransfersThatAllEnd(t *testing.T) {
+	for _, c := range []struct {
+		together         bool
+		collectives, mid int64
+	}{{true, 20, 20 * 50_000}, {false, 0, 0}} {
+		var list []fleet.Rank
+		for k := range int64(2) {
+			step := fleet.Step{Number: -1, Wall: 100_000_000}
+			for i := range int64(20) {
+				late := k * (100_000 + i*10_000) // the second rank starts later, by more and more
+				took := 400_000 - late
+				if !c.together {
+					took = 200_000
+				}
+				step.Call, step.At = append(step.Call, 0), append(step.At, i*5_000_000+late)
+				step.Took = append(step.Took, took)
+			}
+			list = append(list, fleet.Rank{Run: "r", Rank: int(k), NameRank: -1, File: fmt.Sprint(k),
+				Calls: []fleet.Call{{Kind: classify.SendRecv, Group: -1}}, Steps: []fleet.Step{step}})
+		}
+		run := fleet.OfRun(list)
+		met, mid := int64(0), int64(0)
+		for _, g := range run.Groups {
+			met, mid = met+int64(g.Collectives), max(mid, g.Wait.Median)
+		}
+		wants := c.mid + 20*19/2*10_000/2
+		if !c.together {
+			wants = 0
+		}
+		if met != c.collectives || mid != wants {
+			t.Errorf("together %t: %d collectives and %d ns waited, want %d and %d", c.together, met, mid, c.collectives,
+				wants)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -75,8 +77,9 @@ func Meet(ranks []Rank, take func(Meeting)) (ahead []int64, of []int) {
 // Numbers that decide whether kernels of several ranks are one exchange.
 const (
 	// endsWithin is how far apart ranks may end a collective, on clocks that are set by the median: the last bytes of a
-	// small one reach all ranks within a few microseconds. endsShare allows more to long ones, a share of what the
-	// shortest takes: their last parts arrive one after the other.
+	// small one reach all ranks within a few microseconds. endsShare allows more, a share of what the shortest takes, as
+	// the last parts of long ones arrive one after the other; or a share of what the starts differ by, as the clocks are
+	// not known better than the ends show, which follow who arrives last: ranks of other groups differ by more.
 	endsWithin = int64(10 * time.Microsecond)
 	endsShare  = 0.10
 	// metShare is the share of the collectives that must end together for two ranks to be in one group. Ranks that
@@ -113,10 +116,12 @@ func together(mine, theirs []span) bool {
 	}
 	spread(starts)
 	spread(ends)
+	slices.Sort(starts)
+	most := starts[int(math.Ceil(metShare*float64(len(starts))))-1]
 	met := 0
 	for i := range mine {
 		shorter := min(mine[i].end-mine[i].start, theirs[i].end-theirs[i].start)
-		if ends[i] <= max(endsWithin, int64(endsShare*float64(shorter))) {
+		if ends[i] <= max(endsWithin, int64(endsShare*float64(max(shorter, most)))) {
 			met++
 		}
 	}

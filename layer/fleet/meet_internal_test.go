@@ -56,11 +56,25 @@ func TestTogetherInLongCollectives(t *testing.T) {
 		a, b := pair(0, 0)
 		for i := range a {
 			a[i].end = a[i].start + int64(time.Millisecond)
-			b[i].start = a[i].start - int64(i%5)*int64(time.Millisecond)
+			b[i].start = a[i].start - int64(i%5)*int64(time.Millisecond/4)
 			b[i].end = a[i].end
 			if i < 40 {
 				b[i].end += int64(later)
 			}
+		}
+		if got := together(a, b); got != want {
+			t.Errorf("%v apart: %t, want %t", later, got, want)
+		}
+	}
+}
+
+// Ranks that wait long for one another may end further apart, by a tenth of what most of their starts differ by: who
+// arrives last ends first, and the clocks are set by the ends.
+func TestTogetherThatWaitLong(t *testing.T) {
+	for later, want := range map[time.Duration]bool{24 * time.Microsecond: true, 26 * time.Microsecond: false} {
+		a, b := pair(40, later)
+		for i := range b {
+			b[i].start = a[i].start - int64(i%5)*int64(125*time.Microsecond) // 250 µs to both sides of the median
 		}
 		if got := together(a, b); got != want {
 			t.Errorf("%v apart: %t, want %t", later, got, want)

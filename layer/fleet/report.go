@@ -47,6 +47,7 @@ const (
 	mostRows     = 8
 	mostSkew     = 32
 	mostFiles    = 8
+	mostAbsent   = 256
 	mostListed   = 64 // ranks of a group that are listed one by one
 )
 
@@ -92,7 +93,7 @@ func (r *Report) bound() {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		run.Bad, run.Twice = first(run.Bad, mostFiles*few), first(run.Twice, mostFiles*few)
-		run.Missing, run.Shared, run.Findings = first(run.Missing, mostRows*mostFiles), first(run.Shared, mostRows*few),
+		run.Missing, run.Shared, run.Findings = first(run.Missing, mostAbsent*few), first(run.Shared, mostRows*few),
 			first(run.Findings, mostRows*few)
 		run.Groups = slices.Clone(run.Groups)
 		slices.SortStableFunc(run.Groups, func(a, b Group) int {

@@ -93,7 +93,8 @@ func spreadOf(values []Value) Spread {
 		return s
 	}
 	slices.SortStableFunc(values, func(a, b Value) int { return cmp.Compare(b.NS, a.NS) })
-	s.Max, s.Median, s.Min = values[0].NS, values[len(values)/2].NS, values[len(values)-1].NS
+	n := len(values)
+	s.Max, s.Median, s.Min = values[0].NS, (values[(n-1)/2].NS+values[n/2].NS)/2, values[n-1].NS
 	s.Worst = append(s.Worst, values[:min(3, len(values))]...)
 	return s
 }
