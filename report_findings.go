@@ -216,6 +216,12 @@ func (r *Report) Found() []finding.Finding { return slices.Clone(r.found) }
 
 // rank orders the findings and leaves those out of the list that are lost in noise.
 func (r *Report) rank() {
+	for i := range r.found {
+		f := &r.found[i] // a fusion's gain leaves out what the host bounds
+		if f.Measure == finding.Recoverable && f.Kind.ByKernel() && f.Kind != finding.Fusion && r.hostBound(f.Stage) {
+			f.Evidence = strings.TrimSpace(f.Evidence + " The host bounds the steps: the gain may be none.")
+		}
+	}
 	finding.Rank(r.found)
 	for _, f := range r.found {
 		switch {
@@ -225,6 +231,19 @@ func (r *Report) rank() {
 		}
 	}
 	r.Verdict = r.sentence()
+}
+
+// hostBound reports whether the host bounds the steps of a stage; of all for "".
+func (r *Report) hostBound(stage layer.Stage) bool {
+	if r.Host != hostoverhead.Yes {
+		return false
+	}
+	for _, s := range r.host.Ranks[r.host.Deciding].Stages {
+		if s.Stage == stage {
+			return s.Verdict == hostoverhead.Yes
+		}
+	}
+	return true
 }
 
 // sentence says what bounds the run.

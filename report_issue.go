@@ -54,6 +54,9 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 			fmt.Fprintf(&b, "   - Fix: %s\n", table.EscapeProse(table.Clean(f.Do)))
 		}
 	}
+	if note := finding.Overlapping(shown); note != "" {
+		fmt.Fprintf(&b, "\n%s\n", note)
+	}
 	b.WriteString("\n### Reproduce\n\n    strata report TRACE --format issue\n")
 	if len(shown) > 0 {
 		fmt.Fprintf(&b, "    strata explain %s\n", publicID(&shown[0]))

@@ -14,7 +14,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
-	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -223,23 +222,19 @@ func (p *printer) findings(r *Report) {
 		return
 	}
 	n := p.limit(len(r.Findings), topFindings)
-	shown := 0
-	var same []string // numbers of those that are about the same kernels
+	var shown []finding.Finding
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if i >= n && !unexplained(f) {
 			continue
 		}
-		shown++
-		p.finding(shown, f)
-		if f.Kind == finding.Fusion || f.Kind == finding.AboveFloor && f.Code == roofline.CodeOthers {
-			same = append(same, strconv.Itoa(shown))
-		}
+		shown = append(shown, *f)
+		p.finding(len(shown), f)
 	}
-	if len(same) > 1 {
-		fmt.Fprintf(p, "\nThe gains of %s do not add up: they are partly of the same kernels.\n", table.Join(same, "and"))
+	if note := finding.Overlapping(shown); note != "" {
+		fmt.Fprintf(p, "\n%s\n", note)
 	}
-	p.more(len(r.Findings)-shown, "finding", "findings")
+	p.more(len(r.Findings)-len(shown), "finding", "findings")
 }
 
 func (p *printer) finding(n int, f *finding.Finding) {
@@ -406,8 +401,9 @@ func (p *printer) exposure(r *Report) {
 		return
 	}
 	p.heading(2, "Exposed time: no other category overlaps"+finding.MeanOf(r.Exposure[0].GPUs))
-	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed (ms/step)"),
-		table.Number(r.basis().Percent()), table.Number("Hidden (ms/step)"))
+	of := r.basis()
+	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed ("+of.Per("ms")+")"),
+		table.Number(of.Percent()), table.Number("Hidden ("+of.Per("ms")+")"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
 			t.Row(e.Stage.String(), e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
@@ -421,8 +417,9 @@ func (p *printer) fusions(r *Report) {
 		return
 	}
 	p.heading(2, "Fusions"+finding.MeanOf(r.Fusions[0].GPUs))
-	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"),
-		table.Number("Gain (ms/step)"), table.Number("Count"), table.Text("Fix"))
+	of := r.basis()
+	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number(of.Per("ms")),
+		table.Number("Gain ("+of.Per("ms")+")"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
 		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times),

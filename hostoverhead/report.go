@@ -178,10 +178,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	}
 	steps := "no steps"
 	if r.Steps > 0 {
-		steps = table.Counted(r.Steps, "step", "steps")
-		if r.CompleteSteps != math.Trunc(r.CompleteSteps) {
-			steps += fmt.Sprintf(" (those that the window cuts count in part: %s)", table.Fixed(r.CompleteSteps, 2))
-		}
+		steps = table.Steps(r.Steps, r.CompleteSteps)
 	}
 	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps, table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))

@@ -114,7 +114,7 @@ func (g *Gain) String() string {
 	case g.Steps == 0:
 		b.WriteString("; window")
 	case g.Steps > 1:
-		fmt.Fprintf(&b, " in %d steps; each step", g.Steps)
+		fmt.Fprintf(&b, " in %s; each step", table.Steps(g.Steps, g.CompleteSteps))
 	default:
 		b.WriteString("; step")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -27,6 +28,14 @@ type Exposure struct {
 	Steps int           `json:"steps"`
 	Whole bool          `json:"whole_window,omitempty"`
 	Rows  []ExposureRow `json:"rows"` // the most exposed first
+}
+
+// basis is what shares of the times are of.
+func (x *Exposure) basis() finding.Basis {
+	if x == nil || x.Whole || x.CompleteSteps == 0 {
+		return finding.OfWindow
+	}
+	return finding.OfStep
 }
 
 // ExposureRow is one category of kernels.

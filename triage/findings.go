@@ -105,10 +105,10 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 
 // steady is what times of a stage are shown for: one of so many steps, or the mean window of so many GPUs.
 func (s *stageWork) steady() (n float64, basis finding.Basis) {
-	if s.exposure.Whole || s.exposure.CompleteSteps == 0 {
-		return float64(max(1, s.devices())), finding.OfWindow
+	if basis = s.exposure.basis(); basis == finding.OfWindow {
+		return float64(max(1, s.devices())), basis
 	}
-	return s.exposure.CompleteSteps, finding.OfStep
+	return s.exposure.CompleteSteps, basis
 }
 
 // waitingWays describes each way to separate waiting from transfer, and its confidence.

@@ -89,7 +89,7 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 	if basis == finding.OfWindow {
 		out.Gain.GPUs = int(n)
 	} else {
-		out.Gain.Steps = s.exposure.Steps
+		out.Gain.Steps, out.Gain.CompleteSteps = s.exposure.Steps, s.exposure.CompleteSteps
 	}
 	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent(high, wall)
 }

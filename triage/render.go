@@ -188,7 +188,11 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		fmt.Fprintf(&b, " on %d GPUs (times are sums over them)", s.Devices)
 	}
 	if s.Steps > 0 && s.PassStage != layer.StageCapture {
-		fmt.Fprintf(&b, ", %s", table.Counted(s.Steps, "step", "steps"))
+		whole := float64(s.Steps)
+		if s.Exposure != nil {
+			whole = s.Exposure.CompleteSteps
+		}
+		b.WriteString(", " + table.Steps(s.Steps, whole))
 		if s.Batch > 0 {
 			fmt.Fprintf(&b, " of %s", table.Counted(s.Batch, "request", "requests"))
 		}
@@ -404,13 +408,13 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		}
 		m.para("Kernels run one at a time for %s of %s; %s.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS), rest)
 	} else if serial {
-		m.para("Kernels of several categories overlap for under %d%% of step time; the GPU is idle for %s of %s.", serialShare,
-			nanos(x.IdleNS), nanos(x.WallNS))
+		m.para("Kernels of several categories overlap for under %d%% %s; the GPU is idle for %s of %s.", serialShare,
+			x.basis().Title(), nanos(x.IdleNS), nanos(x.WallNS))
 	}
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
 	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"),
-		table.Number("Of step time"), table.Number("Hidden"), table.Number("Streams")}
+		table.Number(table.UpperFirst(x.basis().Title())), table.Number("Hidden"), table.Number("Streams")}
 	if exchanges {
 		cols = append(cols, table.Number("Waiting"), table.Number("Hideable (at most)"))
 	}
@@ -438,11 +442,11 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		m.table(t)
 	}
 	if !serial {
-		m.para("Of %s of steps, kernels of several categories share %s; the GPU is idle for %s.", nanos(x.WallNS),
+		m.para("Of %s, kernels of several categories share %s; the GPU is idle for %s.", nanos(x.WallNS),
 			nanos(x.SharedNS), nanos(x.IdleNS))
 	}
 	for _, r := range rows {
-		if why := r.waiting(x.WallNS); why != "" {
+		if why := r.waiting(x); why != "" {
 			m.para("%s", why)
 		}
 	}
@@ -450,16 +454,16 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 
 // waiting says how much of a row's exposed time is waiting for other ranks, and how that is known; "" for rows that
 // exchange nothing.
-func (r *ExposureRow) waiting(wall int64) string {
+func (r *ExposureRow) waiting(x *Exposure) string {
 	switch {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
 		return "Waiting and transfer are not separated: no other rank matches, and only an all-reduce, all-gather or reduce-scatter that eight layers repeat can be estimated."
 	}
-	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s",
-		nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
-		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, wall)), waitingWays[r.WaitingBy].how)
+	return fmt.Sprintf("Exposed communication: %s (%s %s) waiting for other ranks, %s (%s) transfer. %s",
+		nanos(r.WaitingNS), pct(percent(r.WaitingNS, x.WallNS)), x.basis().Title(),
+		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, x.WallNS)), waitingWays[r.WaitingBy].how)
 }
 
 // clock is a point in the trace, as Perfetto's ruler shows it.
@@ -484,7 +488,7 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 	} else if len(s.Overlap) > 0 {
 		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"),
 			table.Number("Alone"),
-			table.Number("Gain at most"), table.Number("Of step time"), table.Path("Python scope"),
+			table.Number("Gain at most"), table.Number(table.UpperFirst(s.Exposure.basis().Title())), table.Path("Python scope"),
 			table.Text("Recommendation"))
 		for _, o := range s.Overlap {
 			bound, share := table.None, table.None
@@ -505,7 +509,7 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		return
 	}
 	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"),
-		table.Number("Step gain"),
+		table.Number(table.UpperFirst(s.Exposure.basis().String())+" gain"),
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None

@@ -337,14 +337,15 @@ type Gain struct {
 	StepHighNS int64 `json:"step_high_ns"` // by how much one step is shorter at most
 	// Steps is in how many steps the occurrences are, each device's for itself; GPUs is on how many GPUs, where no
 	// steps are known.
-	Steps        int     `json:"steps"`
-	GPUs         int     `json:"gpus,omitempty"`
-	Occurrences  int     `json:"occurrences"`       // that are counted
-	HostBoundPct float64 `json:"host_bound_pct"`    // percent of them that make no step shorter
-	BytesOf      int     `json:"bytes_occurrences"` // how many of them the bytes are of: those with shapes
-	BytesMoved   int64   `json:"bytes_moved"`       // read and written now; 0 where shapes are not recorded
-	BytesNeeded  int64   `json:"bytes_needed"`      // that must go in and out; 0 where shapes are not recorded
-	Launches     int     `json:"launches"`          // how many fewer there are
+	Steps         int     `json:"steps"`
+	CompleteSteps float64 `json:"complete_steps"` // these steps, one that the window cuts as the part that it is
+	GPUs          int     `json:"gpus,omitempty"`
+	Occurrences   int     `json:"occurrences"`       // that are counted
+	HostBoundPct  float64 `json:"host_bound_pct"`    // percent of them that make no step shorter
+	BytesOf       int     `json:"bytes_occurrences"` // how many of them the bytes are of: those with shapes
+	BytesMoved    int64   `json:"bytes_moved"`       // read and written now; 0 where shapes are not recorded
+	BytesNeeded   int64   `json:"bytes_needed"`      // that must go in and out; 0 where shapes are not recorded
+	Launches      int     `json:"launches"`          // how many fewer there are
 }
 
 // FuseState says what can be done about a fuse row.

@@ -370,7 +370,7 @@ func TestNoteOfOverlap(t *testing.T) {
 		want       bool
 	}{
 		{note(nil, nil, 2), "No communication", true}, {note([]OverlapRow{{}}, nil, 2), "No communication", false},
-		{note(nil, ledger(10, 0), 2), "not known what could hide 10 ns of exposed communication (1.0% of the steps)", true},
+		{note(nil, ledger(10, 0), 2), "not known what could hide 10 ns of exposed communication (1.0% of the window)", true},
 		{note(nil, ledger(9, 0), 2), "exposed communication", false},
 		{note(nil, ledger(30, 21), 2), "exposed communication", false},
 	} {

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -93,6 +95,14 @@ func Join(words []string, last string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+}
+
+// Steps counts steps; whole is their number where one that the window cuts counts as the part that it is.
+func Steps(n int, whole float64) string {
+	if whole == math.Trunc(whole) {
+		return Counted(n, "step", "steps")
+	}
+	return fmt.Sprintf("%s (cut ones count in part: %s)", Counted(n, "step", "steps"), Fixed(whole, 2))
 }
 
 // UpperFirst begins a sentence with a word of ASCII.

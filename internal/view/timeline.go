@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +123,30 @@ type ClusterRow struct {
 	AvgSumMS  float64           `json:"avg_sum_ms"`        // mean sum of kernel times of a layer
 	// Share is percent of the layers' kernel time per category key.
 	Share Shares `json:"share"`
+}
+
+// Typical are the whole layers of median time of the timeline's clusters, those of most time first. Clusters whose
+// layers the window cuts are left out.
+func (t *Timeline) Typical() iter.Seq2[*ClusterRow, *LayerRow] {
+	clusters := slices.Clone(t.Clusters)
+	slices.SortStableFunc(clusters, func(a, b ClusterRow) int {
+		return cmp.Compare(b.AvgWallMS*float64(b.Count), a.AvgWallMS*float64(a.Count))
+	})
+	return func(yield func(*ClusterRow, *LayerRow) bool) {
+		for i := range clusters {
+			c := &clusters[i]
+			rows := slices.DeleteFunc(slices.Clone(t.Layers), func(l LayerRow) bool {
+				return l.Type != c.Type || l.Variant != c.Variant || l.Partial
+			})
+			if len(rows) == 0 {
+				continue
+			}
+			slices.SortStableFunc(rows, func(a, b LayerRow) int { return cmp.Compare(a.WallMS, b.WallMS) })
+			if !yield(c, &rows[(len(rows)-1)/2]) {
+				return
+			}
+		}
+	}
 }
 
 // Share is a number under a category key.

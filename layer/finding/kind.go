@@ -155,6 +155,15 @@ var kinds = [numKinds]struct {
 // Kinds lists all kinds but NoKind, in the order of the documentation.
 func Kinds() []Kind { return list[Kind](NoKind+1, numKinds) }
 
+// ByKernel reports whether findings of the kind rest on the times of single kernels.
+func (k Kind) ByKernel() bool {
+	switch k {
+	case Fusion, AboveFloor, SmallKernels, NoFloor, ExposedCommunication, ExposedCopies:
+		return true
+	}
+	return false
+}
+
 // Info returns the kind's row.
 func (k Kind) Info() KindInfo { return kinds[known(k, numKinds)].info }
 

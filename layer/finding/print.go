@@ -3,6 +3,7 @@ package finding
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -65,4 +66,23 @@ func (f *Finding) Lines() []string {
 		line("step", table.Clean(f.Gains[i].String()))
 	}
 	return out
+}
+
+// CodeOthers is that of element-wise operators above their floor, which fusing makes faster, too.
+const CodeOthers = "others"
+
+// Overlapping is a sentence on the findings of a list, numbered from 1, whose gains are partly of the same kernels; ""
+// where there are not two.
+func Overlapping(list []Finding) string {
+	var same []string
+	for i := range list {
+		f := &list[i]
+		if f.Kind == Fusion || f.Kind == SmallKernels || f.Kind == AboveFloor && f.Code == CodeOthers {
+			same = append(same, strconv.Itoa(i+1))
+		}
+	}
+	if len(same) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("The gains of %s do not add up: they are partly of the same kernels.", table.Join(same, "and"))
 }

@@ -195,6 +195,14 @@ func (b Basis) Percent() string {
 	return "% of " + bases[b].word
 }
 
+// Per is the unit of a column of means: "ms/step", of the window "ms" alone.
+func (b Basis) Per(unit string) string {
+	if b == OfStep {
+		return unit + "/" + bases[b].word
+	}
+	return unit
+}
+
 // MarshalText returns the basis's word.
 func (b Basis) MarshalText() ([]byte, error) {
 	return []byte(b.String()), vocabulary.Check("basis", Bases(), b)

@@ -40,13 +40,8 @@ const (
 	leastLoss = 0.01
 )
 
-// The codes of findings that others ask for.
-const (
-	// CodeOthers is that of element-wise operators above their floor, which fusing makes faster, too.
-	CodeOthers = "others"
-	// CodeCopies is that of kernels that copy, cast or clear. They take time; how much of it has to be is not known.
-	CodeCopies = "copies"
-)
+// CodeCopies is that of kernels that copy, cast or clear. They take time; how much of it has to be is not known.
+const CodeCopies = "copies"
 
 // A defect is why an operator is above its floor, and what helps.
 type defect struct{ text, do string }
@@ -211,9 +206,11 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 	if g == products {
 		list = r.misaligned(all, add)
 	}
+	reached := r.reached(g)
 	var sum time.Duration
-	for _, m := range list {
-		if !m.unreachable {
+	for i := range list {
+		if m := &list[i]; !m.unreachable {
+			m.above = max(0, m.above-r.unreached(m, g, reached))
 			sum += m.above
 		}
 	}
@@ -231,7 +228,9 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		f.Place.Kernel = shortName(worst.longest)
 	}
 	f.Place.Operator = worst.operator
-	f.Evidence += r.reached(g, worst.operator)
+	if reached != nil && r.unreached(&worst, g, reached) > 0 {
+		f.Evidence += reached.text
+	}
 	if share := float64(worst.floor+worst.open) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) &&
 		share < wellRun {
 		if d := r.defectOf(g, worst.operator, worst.longest); d.text != "" {
@@ -295,23 +294,53 @@ func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.M
 	return rest
 }
 
-// reached is a sentence on what the GPU's maker measured, for an operator that arithmetic bounds: the peak of a data
-// sheet is not what kernels reach. "" where nothing was measured.
-func (r *measured) reached(g group, operator string) string {
-	c := r.cellOf(g, operator)
-	if c == nil || c.bound != boundCompute {
-		return ""
+// reach is the share of the peak of a data sheet that products of a type reach at most, which the GPU's maker measured
+// or a product of the pass shows.
+type reach struct {
+	dtype string
+	share float64
+	text  string
+}
+
+// reached is what products reach, nil where the maker of the GPU measured nothing and for what is no product.
+func (r *measured) reached(g group) *reach {
+	if g != products && g != experts {
+		return nil
 	}
-	dtype := c.work.DType
+	var out *reach
+	for _, c := range r.order {
+		if c.group != g || c.bound != boundCompute {
+			continue
+		}
+		dtype := c.matrix()
+		best, peak := r.walk.gpu.Measured[dtype], r.walk.gpu.FLOP[dtype]
+		if out == nil && best.Known() && peak.Known() {
+			out = &reach{dtype, best.Value / peak.Value, fmt.Sprintf(
+				" The gain is up to what the vendor's tuned GEMMs reach: %.0f%% of that peak (%s, %.0f TFLOP/s).",
+				100*best.Value/peak.Value, dtype, best.Value/1e12)}
+		}
+		if out != nil && out.dtype == dtype && c.over == 0 && c.raw > 0 {
+			out.share = max(out.share, float64(c.floor)/float64(c.raw))
+		}
+	}
+	return out
+}
+
+// unreached is the part of the time above the floor of a product that no kernel makes up for.
+func (r *measured) unreached(m *merged, g group, best *reach) time.Duration {
+	c := r.cellOf(g, m.operator)
+	if best == nil || c == nil || c.bound != boundCompute || c.matrix() != best.dtype {
+		return 0
+	}
+	return time.Duration(float64(m.floor)/best.share) - m.floor
+}
+
+// matrix is the data type of an operator's products.
+func (c *cell) matrix() string {
 	if c.ops != nil {
-		dtype = cmp.Or(c.ops.work.Matrix, dtype)
+		return cmp.Or(c.ops.work.Matrix, c.work.DType)
 	}
-	best, peak := r.walk.gpu.Measured[dtype], r.walk.gpu.FLOP[dtype]
-	if !best.Known() || !peak.Known() {
-		return ""
-	}
-	return fmt.Sprintf(" The vendor's tuned GEMMs reach %.0f%% of that peak (%s, %.0f TFLOP/s).",
-		100*best.Value/peak.Value, dtype, best.Value/1e12)
+	return c.work.DType
 }
 
 // cellOf is the first of an operator under a heading; nil where there is none.
@@ -340,7 +369,7 @@ func (r *measured) defects(g group, add func(finding.Finding, finding.Measure, t
 }
 
 var headCodes = [len(heads)]string{products: "products", experts: "experts", attentionCore: "attention",
-	others: CodeOthers}
+	others: finding.CodeOthers}
 
 const (
 	bandwidthLow = "Bandwidth far below the peak"

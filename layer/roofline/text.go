@@ -172,9 +172,12 @@ func (p printer) operators(rows []Row, measured bool) {
 		return
 	}
 	p.Heading(2, "Operators")
-	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("Calls"), table.Number("M"),
-		table.Number("N"), table.Number("K"),
-		table.Number("GFLOP"), table.Number("MB")}
+	number, count := "Layers", func(r *Row) int { return r.Count }
+	if measured {
+		number, count = "Kernels", func(r *Row) int { return r.Kernels }
+	}
+	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number(number), table.Number("M"),
+		table.Number("N"), table.Number("K"), table.Number("GFLOP"), table.Number("MB")}
 	if measured {
 		columns = append(columns, table.Number("ms"), table.Number("TFLOP/s"), table.Number("TB/s"))
 	}
@@ -195,7 +198,7 @@ func (p printer) operators(rows []Row, measured bool) {
 		if r.PeakShare > 0 {
 			share = table.Percent(r.PeakShare, 1, 0)
 		}
-		cells := []string{r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K),
+		cells := []string{r.LayerType, r.Operator, size(int64(count(r))), size(r.M), size(r.N), size(r.K),
 			r.span(r.GFLOP, r.MostGFLOP, 1), r.span(float64(r.Bytes)/1e6, float64(r.MostBytes)/1e6, 1)}
 		if measured {
 			cells = append(cells, ms(r.Time), r.span(r.TFLOPs, r.TFLOPs*ratio(r.MostGFLOP, r.GFLOP), 1),

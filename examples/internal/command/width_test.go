@@ -86,14 +86,18 @@ func (b bases) cut(text string) (out []string) {
 	for before, rest, found := strings.Cut(text, dots); found; before, rest, found = strings.Cut(rest, dots) {
 		at := strings.LastIndexFunc(before, word)
 		start := strings.LastIndexByte(before, '\n') + 1
+		head, tail := before[at+1:], rest
 		if start > 0 && strings.HasPrefix(before[start:], "    ") { // goes on
+			column := at + 1 - start
 			start = strings.LastIndexByte(before[:start-1], '\n') + 1
+			if above := strings.Fields(before[min(start+column, at+1):]); strings.HasSuffix(before[:at+1], " ") && len(above) > 1 {
+				head = above[0] + head // the name begins in the line above
+			}
 		}
 		line := before[start:]
 		if strings.Count(line, "<") > strings.Count(line, ">") {
 			continue
 		}
-		head, tail := before[at+1:], rest
 		if end := strings.IndexFunc(rest, word); end >= 0 {
 			tail = rest[:end]
 		}

@@ -300,22 +300,7 @@ func (m *maker) layers() error {
 		return nil
 	}
 	m.Layers.Item = known
-	clusters := slices.Clone(t.Clusters)
-	slices.SortStableFunc(clusters, func(a, b view.ClusterRow) int {
-		return cmp.Compare(b.AvgWallMS*float64(b.Count), a.AvgWallMS*float64(a.Count))
-	})
-	for _, c := range clusters {
-		var rows []view.LayerRow
-		for _, l := range t.Layers {
-			if l.Type == c.Type && l.Variant == c.Variant && !l.Partial {
-				rows = append(rows, l)
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		slices.SortStableFunc(rows, func(a, b view.LayerRow) int { return cmp.Compare(a.WallMS, b.WallMS) })
-		l := rows[(len(rows)-1)/2]
+	for c, l := range t.Typical() {
 		rep := Representative{Type: view.VariantName(c.Type, c.Variant), Count: c.Count, Pass: d.Steady.Pass,
 			Layer: l.Index, Wall: milliseconds(l.WallMS),
 			Command: fmt.Sprintf("strata breakdown %s--fwd-pass %d --layer %d", m.file(), d.Steady.Pass, l.Index)}
@@ -516,10 +501,6 @@ func (m *maker) findings() {
 	}
 }
 
-// byKernel are the findings that rest on the times of single kernels.
-var byKernel = []finding.Kind{finding.Fusion, finding.AboveFloor, finding.SmallKernels, finding.NoFloor,
-	finding.ExposedCommunication, finding.ExposedCopies}
-
 // doubted says why the times of single kernels are not to be trusted, "" where they are.
 func (m *maker) doubted() string {
 	for _, n := range m.r.HealthNotes {
@@ -539,7 +520,7 @@ func (m *maker) withhold() {
 	}
 	take := func(list []finding.Finding) (kept []finding.Finding) {
 		for _, f := range list {
-			if slices.Contains(byKernel, f.Kind) {
+			if f.Kind.ByKernel() {
 				m.Withheld = append(m.Withheld, f)
 			} else {
 				kept = append(kept, f)

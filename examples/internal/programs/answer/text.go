@@ -37,7 +37,7 @@ func (a *Answer) WriteText(w io.Writer) error {
 	a.Layers.write(b)
 	a.Kernels.write(b)
 	a.Overlap.write(b)
-	a.Fuse.write(b)
+	a.Fuse.write(b, a.Host.Basis)
 	a.Host.write(b)
 	a.Light.write(b)
 	a.Ranks.write(b)
@@ -64,6 +64,9 @@ func list(b *table.Writer, heading string, findings []finding.Finding) {
 		if next := findings[i].Next; next != "" {
 			b.Below("next: %s", b.Command(next))
 		}
+	}
+	if note := finding.Overlapping(findings); note != "" {
+		b.Say("%s", note)
 	}
 }
 
@@ -240,12 +243,16 @@ func (o *Overlap) write(b *table.Writer) {
 	o.Cut.rows(b, t)
 }
 
-func (f *Fuse) write(b *table.Writer) {
+func (f *Fuse) write(b *table.Writer, of hostoverhead.Basis) {
 	if !f.Item.write(b, "Known fusions") {
 		return
 	}
+	gain := "Step gain at most"
+	if of == hostoverhead.BasisWindow {
+		gain = "Gain at most"
+	}
 	t := table.New(table.Text("Stage"), table.Text("Fusion"), table.Text("State"), table.Number("Chains"),
-		table.Number("Time"), table.Number("Step gain at most"), table.Text("Fix"))
+		table.Number("Time"), table.Number(gain), table.Text("Fix"))
 	for _, r := range f.Rows {
 		t.Row(string(r.Stage), r.Pattern, string(r.State), table.Count(int64(r.Times)), table.Duration(r.Time),
 			table.Duration(r.Gain), r.Do)

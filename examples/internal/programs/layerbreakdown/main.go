@@ -43,7 +43,7 @@ func program() app.Program {
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "`NUMBER`: forward pass (default: the steady one)")
-			fs.IntVar(&o.layer, "layer", 0, "`NUMBER`: layer to break down (default: the first)")
+			fs.IntVar(&o.layer, "layer", 0, "`NUMBER`: layer to break down (default: a typical one)")
 			fs.IntVar(&o.compare, "compare-layer", 0, "`NUMBER`: layer of the same pass to compare with")
 			fs.StringVar(&o.mapping, "mapping-input", "",
 				"`FILE`: eager or graph-capture trace of the model: shapes and modules")
@@ -96,12 +96,12 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if o.given("fwd-pass") || pass == trace.None {
 		pass = o.pass
 	}
-	if !o.given("layer") {
-		o.layer = firstLayer(a, pass)
-	}
-	detail := view.NewDetail
+	detail, first := view.NewDetail, typicalLayer
 	if env.Boundaries == published.AnchorOpens {
-		detail = published.Detail
+		detail, first = published.Detail, firstLayer
+	}
+	if !o.given("layer") {
+		o.layer = first(a, pass)
 	}
 	d, err := detail(a, pass, o.layer)
 	if err != nil {
@@ -118,6 +118,16 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	return env.JudgeCoverage(*a)
+}
+
+// typicalLayer is the layer of median time of the type that takes most of a pass; the first where the window cuts all.
+func typicalLayer(a *layer.Device, pass int) int {
+	if t, err := view.NewTimeline(a, pass); err == nil {
+		for _, l := range t.Typical() {
+			return l.Index
+		}
+	}
+	return firstLayer(a, pass)
 }
 
 // firstLayer is what the first layer of a pass is called: 0, unless the window cuts it off.

@@ -2,8 +2,11 @@ package layerbreakdown
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -137,5 +140,24 @@ func TestPlanNeedsNoTrace(t *testing.T) {
 	}
 	if r := apptest.Run(t, program(), "--plan"); r.Code == 0 || !strings.Contains(r.Stderr, "--config FILE") {
 		t.Errorf("--plan without a config: exit %d, %q; want an error that names --config FILE", r.Code, r.Stderr)
+	}
+}
+
+// TestDefaultLayerIsTypical: the first layer of the pass takes 18% longer than most of its type.
+func TestDefaultLayerIsTypical(t *testing.T) {
+	trace := testdata.Shared(t, "traces/torch/hf-qwen1.5-0.5b-eager-h100.json.gz")
+	wall := func(t *testing.T, args ...string) float64 {
+		return document(t, args...)["metadata"].(map[string]any)["wall_us"].(float64)
+	}
+	var walls []float64
+	for i := range 24 {
+		walls = append(walls, wall(t, "--trace", trace, "--layer", strconv.Itoa(i)))
+	}
+	first := walls[0]
+	slices.Sort(walls)
+	median := walls[len(walls)/2]
+	if got := wall(t, "--trace", trace); math.Abs(got-median) > 0.01*median ||
+		first < 1.1*median {
+		t.Errorf("%g µs, want about %g; the first layer takes %g", got, median, first)
 	}
 }
