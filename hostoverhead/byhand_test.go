@@ -163,3 +163,61 @@ after flash_fwd
 before gemm
 40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
 - SYNC+HOIST: for 500 µs synchronising calls drain the queue: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`
+
+// TestFirstCallOfAnOperator: a call that takes longer than all later ones of its operator together sets something up.
+// Where the other calls take as long, or are few, the operator is slow.
+func TestFirstCallOfAnOperator(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		calls        int
+		first, later int64 // µs
+		want         finding.Cause
+	}{
+		{"a plan is made", 6, 5000, 90, finding.ModuleLoad},
+		{"all are slow", 6, 5000, 1500, finding.HostCode},
+		{"too few to tell", 4, 5000, 90, finding.HostCode},
+		{"short", 6, 900, 90, finding.HostCode},
+	} {
+		tl, at := hosttest.NewTimeline(), int64(0)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, -20, -15)
+		tl.Event(event.Kernel, "gemm", 0, 1, -10, 0)
+		for i := range c.calls {
+			long := c.later
+			if i == 0 {
+				long = c.first
+			}
+			tl.Event(event.Op, "aten::_cudnn_attention_forward", 0, 0, at, at+long)
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, i+2, at+long, at+long+5)
+			tl.Event(event.Kernel, "flash_fwd", 0, i+2, at+long+10, at+long+30)
+			at += long + 30
+		}
+		v := judged(t, tl.Finish())
+		got := causesOf(v)
+		if got[c.want] < c.first || c.want == finding.HostCode && got[finding.ModuleLoad] > 0 {
+			t.Errorf("%s: %v, want at least %d µs of %s", c.name, got, c.first, c.want)
+		}
+	}
+}
+
+// TestLateWithoutAWait: where one stream works and nothing waits for an event, the late start is not said to be one.
+func TestLateWithoutAWait(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		tl := hosttest.NewTimeline()
+		for i := range int64(8) {
+			at := 1000 * i
+			if wait {
+				tl.Event(event.Runtime, "cudaStreamWaitEvent", 0, 0, at-5, at-1)
+			}
+			tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, at, at+5)
+			tl.Event(event.Kernel, "gemm", 0, int(i)+1, at+500, at+900)
+		}
+		var b strings.Builder
+		if err := judged(t, tl.Finish()).WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); strings.Contains(text, "waited for an event") != wait ||
+			strings.Contains(text, "late without a recorded wait") == wait {
+			t.Errorf("with waits %t:\n%s", wait, text)
+		}
+	}
+}

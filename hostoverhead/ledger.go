@@ -44,6 +44,8 @@ const (
 	detailInGraph
 	detailLate
 	detailLateCollective
+	detailStalled
+	detailFirst
 	detailOrphan
 	detailUnnamed
 	detailQuiet
@@ -60,6 +62,8 @@ var details = [...]string{
 	detailInGraph:        "between kernels of a graph replay",
 	detailLate:           "queued, then waited for an event or a signal",
 	detailLateCollective: "a queued collective started late",
+	detailStalled:        "queued, and late without a recorded wait",
+	detailFirst:          "first call",
 	detailOrphan:         "the next kernel's launch is not in the trace",
 	detailUnnamed:        "unattributed host time",
 	detailQuiet:          "nothing recorded on the launching thread",
@@ -114,6 +118,8 @@ type ledger struct {
 	samples  map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
 	meanings *waits.Names                           // what waits within functions mean
 	doubted  bool                                   // launches do not show what the GPUs wait for
+	events   bool                                   // streams wait for events
+	first    map[trace.EventID]bool                 // see [firstCalls]
 	names    []hostName                             // by name, as far as they were asked for
 	cache    [cachedNames]cachedName                // of the account at hand
 	work     []interval.Span                        // of the host on the passes of the device at hand
@@ -121,7 +127,8 @@ type ledger struct {
 
 func newLedger(w *workload, p *params) *ledger {
 	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()),
-		samples: map[trace.ThreadIndex][]trace.EventID{}}
+		samples: map[trace.ThreadIndex][]trace.EventID{}, events: awaitsEvents(w.t),
+		first: firstCalls(w.t, p.BlockedLaunch)}
 	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Remark) bool {
 		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
 			slices.Contains(f.Affects, trace.AffectsAttribution)
@@ -292,6 +299,8 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		}
 	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != classify.NotCollective:
 		c, p.detail = finding.OtherRanks, detailLateCollective
+	case g.d.alone && !l.events:
+		p.detail = detailStalled
 	}
 	p.cause = c
 	l.drained(g, way, p, emit)

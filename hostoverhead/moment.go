@@ -179,6 +179,8 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.C
 		return finding.OtherRanks, detailNone
 	case frame.For != waits.Nothing:
 		return waitCause(frame), detailNone
+	case code.Kind == event.Op && l.first[code.ID]:
+		return finding.ModuleLoad, detailFirst
 	case off && between && !named:
 		return finding.UnknownCause, detailOffCPU
 	case off:

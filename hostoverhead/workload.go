@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,6 +49,7 @@ type deviceWork struct {
 	count   int             // of kernels and complete graph replays
 	threads []trace.ThreadIndex
 
+	alone             bool  // all activities are on one stream
 	rows, compiled    int   // complete graph replays, and kernels that a compiler wrote, replayed ones included
 	exchange, compute int64 // time of the kernels that exchange data between GPUs, and that in which others run
 }
@@ -107,6 +109,53 @@ func captureSpans(t *trace.Trace) []interval.Span {
 	return interval.UnionInPlace(out)
 }
 
+// awaitsEvents reports whether a stream was told to wait for an event or a value.
+func awaitsEvents(t *trace.Trace) bool {
+	for id := range t.NumNames() {
+		if strings.Contains(strings.ReplaceAll(t.Name(trace.NameID(id)), " ", ""), "StreamWait") {
+			return true
+		}
+	}
+	return false
+}
+
+// firstCalls are calls of operators that set something up (a library's handle, a plan, a compiled kernel): the first
+// of its name, at least as long as least, and longer than all later ones together though there are several.
+func firstCalls(t *trace.Trace, least time.Duration) map[trace.EventID]bool {
+	const several = 4
+	type calls struct {
+		first  trace.Event
+		others time.Duration
+		n      int
+	}
+	long := map[trace.NameID]*calls{}
+	for e := range t.Events(event.LaneOp) {
+		if e.Kind() == event.Op && e.Duration() >= least {
+			long[e.NameID()] = &calls{}
+		}
+	}
+	for e := range t.Events(event.LaneOp) {
+		c := long[e.NameID()]
+		if c == nil || e.Kind() != event.Op {
+			continue
+		}
+		other := e
+		if c.n++; c.n == 1 || e.Start() < c.first.Start() {
+			other, c.first = c.first, e
+		}
+		if c.n > 1 {
+			c.others += other.Duration()
+		}
+	}
+	out := map[trace.EventID]bool{}
+	for _, c := range long {
+		if c.n > several && c.first.Duration() >= least && c.first.Duration() > c.others {
+			out[c.first.ID()] = true
+		}
+	}
+	return out
+}
+
 // server is the server that made the trace; its Name is "" if it is unknown or there is none.
 func (w *workload) server() framework.Framework {
 	f, ok := framework.ByName(framework.All(), w.layers.Framework())
@@ -136,8 +185,12 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n),
 		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
 	end := int64(math.MinInt64) // of the kernels that do not exchange data
+	stream := trace.StreamID(trace.None)
+	d.alone = true
 	for k := range dev.Kernels() {
 		e, f := k.Event(), k.Facts()
+		d.alone = d.alone && (len(d.acts) == 0 || e.Stream() == stream)
+		stream = e.Stream()
 		s := timeline.SpanOf(e)
 		d.acts, d.pass, d.path, d.busy = append(d.acts, int32(e.Index())), append(d.pass, int32(k.Place().Pass)),
 			append(d.path, pathOf(e)), append(d.busy, s)

@@ -21,7 +21,8 @@ const (
 	BlockingCopy
 	// Allocation: it allocates, frees or registers memory.
 	Allocation
-	// ModuleLoad: it loads a kernel's module, compiles, or creates objects of the runtime.
+	// ModuleLoad: it loads a kernel's module, compiles, creates objects of the runtime, or calls an operator for the
+	// first time, which takes longer than all later calls together.
 	ModuleLoad
 	// Lock: it waits for another thread: a lock, a condition, a queue.
 	Lock
@@ -157,9 +158,10 @@ var causes = [NumCauses]struct {
 		Advice{"Allocate before the run, and avoid fragmentation " +
 			"(torch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
 			torchCUDA + "#cuda-memory-management", ""}, "ALLOC", "#da6376"}},
-	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "Loading kernels keeps the GPU waiting",
-		"The launching thread loads a kernel's module, compiles, or creates graphs or streams.",
-		"loading kernels keeps the GPU waiting",
+	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "First use of kernels keeps the GPU waiting",
+		"The launching thread loads a kernel's module, compiles, creates graphs or streams, or calls an operator for the " +
+			"first time.",
+		"the first use of kernels keeps the GPU waiting",
 		Advice{Do: "Run every kernel once before the steps that count."}, "", "#c66d91"}},
 	Lock: {"lock", CauseInfo{HostWaiting, "The launching thread waits for another thread",
 		"The launching thread waits for a lock, a condition or a queue.",
@@ -189,10 +191,10 @@ var causes = [NumCauses]struct {
 		"the GPU takes time between queued kernels",
 		Advice{Do: "Fuse short kernels."},
 		"", "#6f9d9d"}},
-	Dependency: {"dependency", CauseInfo{EventGroup, "Queued work waits for an event",
-		"The work was queued before the gap and starts late: it waits for an event or a signal.",
+	Dependency: {"dependency", CauseInfo{EventGroup, "Queued work starts late",
+		"The work was queued before the gap and starts late: it waits for an event, a signal, or another process on the GPU.",
 		"work was queued and did not start",
-		Advice{Do: "Find what the stream waits for: an event, or a signal of another rank. Pass `--trace " +
+		Advice{Do: "Find what the stream waits for: an event, a signal of another rank, or another process on the GPU. Pass `--trace " +
 			"DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
