@@ -147,13 +147,19 @@ func checkJudged(t *testing.T, name string, a, other *layer.Analysis) {
 	}
 }
 
-// checkVerdict: shares stay in 0…1, the document has no list that is null and can be written, and so can the text.
+// checkVerdict: shares stay in 0…1, those of findings are of what the verdict's are of, the document has no list that is null and can be written, and so can the text.
 func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 	t.Helper()
 	for _, r := range v.Ranks {
 		for _, x := range []float64{r.Headroom.Share, r.Alone} {
 			if !(x >= 0 && x <= 1) {
 				t.Errorf("%s: a share is %v", name, x)
+			}
+		}
+		for _, f := range r.Findings {
+			if want := map[hostoverhead.Basis]finding.Basis{hostoverhead.BasisSteps: finding.OfStep,
+				hostoverhead.BasisWindow: finding.OfWindow}[v.Basis]; f.Total > 0 && !r.Ignored && f.Of != want {
+				t.Errorf("%s: %s is of %v, the verdict of %s", name, f.Code, f.Of, v.Basis)
 			}
 		}
 	}
