@@ -35,3 +35,12 @@ func TestFloorsHaveTheirRows(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPassesAreNamedByTheirTrace: where there are several.
+func TestPassesAreNamedByTheirTrace(t *testing.T) {
+	for n, want := range map[int]string{0: "3", 1: "3", 2: "1:3"} {
+		if got := passName(&Report{Traces: make([]string, n)}, ReportPass{Trace: 1, Index: 3}); got != want {
+			t.Errorf("of %d traces: %s, want %s", n, got, want)
+		}
+	}
+}
