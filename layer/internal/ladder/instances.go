@@ -100,12 +100,13 @@ func (w *Work) findInstances(results []*Result) {
 // enough to be one.
 func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 	var best *instance
-	most := 0.0
+	most, sameN := 0.0, false
 	s := v.lead.Seq
 	for _, in := range found {
 		for _, o := range in.variants {
-			if like := kin(s, o.lead.Seq); like > most {
-				best, most = in, like
+			like, same := kin(s, o.lead.Seq), in.n == v.n && v.n > 0
+			if like >= akin && same && !sameN || like > most && same == sameN {
+				best, most, sameN = in, like, same
 			}
 		}
 	}

@@ -27,7 +27,8 @@ func (w *Work) markCandidates(s *Sequence) []marks {
 	if pos := segment.Clusters(s, roleEmbed); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
 	}
-	if pos := segment.Clusters(s, roleSample); len(pos) > 0 {
+	// numbers drawn before the first layer are an input
+	if pos := segment.Clusters(s, roleSample); len(pos) > 0 && pos[len(pos)-1] > slices.Index(s.Role, RoleMixer) {
 		out = append(out, marks{pos: pos, what: "sampling kernels", need: 1})
 	}
 	if len(out) > 0 {

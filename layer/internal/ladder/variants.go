@@ -250,7 +250,9 @@ func (w *Work) byVariant(r *Result) {
 	if r.LayerEvidence == RungModule { // of others
 		r.LayerEvidence, r.LayerConf = RungRepeat, segment.ConfidenceReference
 	}
-	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End}
+	seen := int(slices.Max(r.read.pass.Column)) // of copies behind the sampling it may lack some
+	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End &&
+		slices.ContainsFunc(lead.Seq.Role[seen+1:], func(r Role) bool { return markOf(r) != 0 })}
 	r.Cut = partialOf(cut)
 	first, last := slices.Index(of, lo), len(of)-1
 	for of[last] != hi {
@@ -362,18 +364,22 @@ func stretches(rows []model.Row, bounds []int) []model.Stretch {
 func (w *Work) marksOf(line []int32) []model.Mark {
 	marks := make([]model.Mark, len(line))
 	for k, i := range line {
-		switch w.RoleOf(i) {
-		case roleEmbed:
-			marks[k] = model.Begins
-		case roleSample:
-			marks[k] = model.Samples
-		case RoleMixer:
-			marks[k] = model.Works | model.Mixes
-		case RoleNorm, RoleGemm, roleMoE, roleRope, roleActivation:
-			marks[k] = model.Works
-		}
+		marks[k] = markOf(w.RoleOf(i))
 	}
 	return marks
+}
+
+// markOf is what a kernel of a role shows of it.
+func markOf(r Role) model.Mark {
+	switch r {
+	case roleEmbed:
+		return model.Begins
+	case roleSample:
+		return model.Samples
+	case RoleMixer, RoleNorm, RoleGemm, roleMoE, roleRope, roleActivation:
+		return model.Works
+	}
+	return 0
 }
 
 // joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has

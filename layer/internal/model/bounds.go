@@ -15,8 +15,6 @@ const (
 	Samples
 	// Works: it is of a layer or of a head: a norm, a product, attention.
 	Works
-	// Mixes: it is attention or what replaces it.
-	Mixes
 )
 
 const (

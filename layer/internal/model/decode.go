@@ -316,7 +316,7 @@ func (d *decoder) pass(path []node, from, to int, open Ends) Pass {
 			if to < len(path) {
 				idle = int64(d.rows[to].Gap)
 			}
-			if len(p.Columns)-want > fewDropped && p.takes(want, len(p.Columns)) > idle+slack {
+			if len(p.Columns)-want > fewDropped && !p.fits(want, len(p.Columns), idle) {
 				out.NoTime += len(p.Columns) - want
 			}
 		}
@@ -332,7 +332,7 @@ func (d *decoder) miss(out *Pass, p *Profile, from, to, i int, cut bool) {
 		out.Cut.Start = true
 	default:
 		out.Missing = append(out.Missing, Gap{from, to, i})
-		if to-from > fewDropped && p.takes(from, to) > int64(d.rows[i].Gap)+slack {
+		if to-from > fewDropped && !p.fits(from, to, int64(d.rows[i].Gap)) {
 			out.NoTime += to - from
 		}
 	}

@@ -49,6 +49,12 @@ func NewProfile(rows []Row, names *Names) *Profile {
 // takes is the least time of the columns [from, to).
 func (p *Profile) takes(from, to int) int64 { return p.least[to] - p.least[from] }
 
+// fits says that the columns [from, to) may have run while the GPU idles so long: that takes as long as they do, and
+// about as long as they usually take with the idle time between them.
+func (p *Profile) fits(from, to int, idle int64) bool {
+	return p.takes(from, to) <= idle+slack && p.usual[to]-p.usual[from] <= mostUsual*(idle+slack)
+}
+
 // A kernel is in one of these states: it matches column j of a profile, it follows column j and is foreign to
 // it, or it is outside of all passes. From one state to the next columns may be skipped: their records are missing,
 // which takes as much idle time as they would have run.
@@ -77,6 +83,8 @@ const (
 
 	// leastTime: a kernel of the profile takes at least this part of its usual time. Collectives wait, clocks vary.
 	leastTime = 2
+	// mostUsual: a stretch takes at least this part of its usual time, with the idle time in it.
+	mostUsual = 4
 	// slack is how much longer than the idle time missing kernels may take: launches that were queued come earlier.
 	slack = 3000
 

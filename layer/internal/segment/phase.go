@@ -156,7 +156,7 @@ func modulationOfMixer(c unit) int {
 
 // normOfMixer returns the coordinate in c of the norm before a mixer. Between the feed-forward part of one layer
 // and the mixer of the next are the norm after the feed-forward part, if a model has one, the input norm, the
-// projections, and norms of queries and keys: it is the first norm that is not followed by another. An activation
+// projections, and norms of queries and keys: it is the first norm that a product follows before another norm. An activation
 // with no norm after it is the mixer's own. Where mixers follow each other, it is the only norm with a product
 // between itself and the mixer before: others are that mixer's own.
 func normOfMixer(c unit) int {
@@ -169,6 +169,8 @@ func normOfMixer(c unit) int {
 		}
 		const none = -1 << 20
 		first, behind, several := none, none, false
+		// a product between the norm and the mixer, and one between here and the norm
+		projected, between := false, false
 		for x := m - 1; x >= m-period; x-- {
 			r := at(x)
 			if first > none && (r == moe || r == activation) {
@@ -183,9 +185,10 @@ func normOfMixer(c unit) int {
 			if r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
 				break // it follows the part before it, and their sum follows
 			}
-			if r == norm && at(x+1) != norm {
-				first = x
+			if r == norm && at(x+1) != norm && (between || !projected) {
+				first, projected, between = x, projected || between, false
 			}
+			between = between || r == product
 			if r == product && first != behind {
 				several = behind > none
 				behind = first
