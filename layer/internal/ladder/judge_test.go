@@ -20,8 +20,7 @@ func TestJudgedPasses(t *testing.T) {
 		noFront = "the window cuts off the first layers: they count from the end"
 		noEnd   = "nothing shows where the pass ends: there may be more layers"
 		noEnds  = "nothing shows where the pass begins or ends: there may be more layers"
-		noNorm  = "no norm before the mixer to begin layers with"
-		halfOf  = "layers that do not begin with a norm, " + noNorm
+		noNorm  = "layers that do not begin with a norm"
 		noBegin = "nothing shows where the pass begins"
 		rest    = "kernels like those of layers outside of them"
 	)
@@ -35,26 +34,26 @@ func TestJudgedPasses(t *testing.T) {
 	}{
 		{"whole", []string{whole}, "repeats", "structure", Uncut, "0+8 0.99: "},
 		{"begins within a layer", []string{front}, "repeats", "structure", Uncut,
-			"0+9 from the end, cut at start 0.94: " + rest + ", " + noFront},
+			"0+9 from the end, cut at start 0.98: " + rest + ", " + noFront},
 		{"begins with a layer", []string{front[5:]}, "repeats", "structure", Uncut,
-			"0+8 from the end, cut at start 0.97: " + noFront},
+			"0+8 from the end, cut at start 0.99: " + noFront},
 		{"begins within one, and their number was given", []string{front}, "flag", "structure", Uncut,
 			"0+8 0.75: " + noBegin + ", " + rest},
 		{"begins within one, in front of another", []string{front, whole}, "repeats", "structure", Uncut,
 			"0+8 0.75: " + noBegin + ", " + rest},
 		{"begins within one, and a graph launch ran it", []string{front}, "repeats", "graph", Uncut,
-			"0+8 0.94: " + rest},
+			"0+8 0.98: " + rest},
 		{"ends within a layer", []string{behind}, "repeats", "structure", Uncut,
-			"0+8 cut at end 0.94: " + rest + ", " + noEnd},
+			"0+8 cut at end 0.98: " + rest + ", " + noEnd},
 		{"ends with a layer", []string{behind[:len(behind)-5]}, "repeats", "structure", Uncut,
-			"0+8 cut at end 0.97: " + noEnd},
+			"0+8 cut at end 0.99: " + noEnd},
 		{"ends within one, and their number was given", []string{behind}, "flag", "structure", Uncut,
-			"0+8 0.94: " + rest},
+			"0+8 0.98: " + rest},
 		{"ends within one, in front of another", []string{behind, whole}, "repeats", "structure", Uncut,
-			"0+8 0.94: " + rest},
+			"0+8 0.98: " + rest},
 		{"ends within one, and a graph launch ran it", []string{behind}, "repeats", "graph", Uncut,
-			"0+8 0.94: " + rest},
-		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.89: " + halfOf},
+			"0+8 0.98: " + rest},
+		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.94: " + noNorm},
 		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut,
 			"0+8 from the end, cut at both 0.1: " + noEnds + ", several norms that uneven or cut layers may begin with, " + rest},
 	} {

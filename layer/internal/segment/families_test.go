@@ -153,7 +153,7 @@ func TestLimitsAscend(t *testing.T) {
 	if !slices.IsSortedFunc(Limits, func(a, b Limit) int { return cmp.Compare(a.Most, b.Most) }) {
 		t.Error("a doubt leaves less than one above it")
 	}
-	if got := Judge(0.9, Doubts{Nameless: true, Endless: true}); got != 0.799 {
+	if got := Judge(0.9, Doubts{Nameless: true, Endless: true}); got != Contradicted {
 		t.Errorf("the gravest of two doubts leaves %v", got)
 	}
 	if got := Judge(0.3, Doubts{Nameless: true}); got != 0.3 {

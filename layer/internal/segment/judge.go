@@ -138,13 +138,17 @@ type Limit struct {
 // are in another layer than the one they ran in.
 const Scrambled = 0.5
 
-// Contradicted is what is left where layers are not what layers of every run are.
+// Contradicted is what is left where layers are not what layers of every run are, and with doubts of which one answer
+// in twenty, or more, is below 90% right.
 const Contradicted = 0.795
 
-// Limits has a row for each doubt, the gravest first: the share of right answers of the families of the battery in
-// which it is the gravest, with five answers at the number before, so that few say little. It stays at 0.8 or less
-// where three in a hundred of them are below 90% right, or hardly any has the doubt; at 0.899 where layers begin with
-// no norm. The command that prints the shares is
+// sure is what answers stay below of which one in a hundred, or more, is below 90% right.
+const sure = 0.949
+
+// Limits has a row for each doubt, the gravest first. A limit is the share of right answers among those of the
+// battery's families of which it is the gravest doubt: of four draws, each family weighs the same, and five weigh the
+// number before. Where fewer than ten families, or twenty answers, have the doubt, the number before stays. The
+// command that prints the shares of the first draw is
 //
 //	go test ./layer -run Calibration -v -battery
 var Limits = []Limit{
@@ -153,36 +157,37 @@ var Limits = []Limit{
 	{Scrambled, "records are scrambled: names and times of kernels do not belong together",
 		func(d *Doubts) bool { return d.Scrambled }},
 	{0.75, "nothing shows where the pass begins", func(d *Doubts) bool { return d.Front }},
-	{0.795, "layers of uneven length and beginning",
+	{Contradicted, "layers of uneven length and beginning",
 		func(d *Doubts) bool { return d.Uneven > DoubtUneven && (d.Unstarted > doubtUnstarted || d.Endless) }},
-	{0.795, "layers unlike the others", func(d *Doubts) bool { return d.Unlike > doubtUnlike }},
-	{0.795, "layers unlike those of the whole pass that they were read by", func(d *Doubts) bool { return d.Foreign }},
-	{0.795, "more layers than a pass between two others has", func(d *Doubts) bool { return d.Miscounted }},
-	{0.795, "layers that look up an embedding or sample, as runs of a draft model do",
+	{Contradicted, "layers unlike the others", func(d *Doubts) bool { return d.Unlike > doubtUnlike }},
+	{Contradicted, "layers unlike those of the whole pass that they were read by",
+		func(d *Doubts) bool { return d.Foreign }},
+	{Contradicted, "more layers than a pass between two others has", func(d *Doubts) bool { return d.Miscounted }},
+	{Contradicted, "layers that look up an embedding or sample, as runs of a draft model do",
 		func(d *Doubts) bool { return d.Drafts }},
-	{0.795, "each mixer or feed-forward part read as a layer", func(d *Doubts) bool { return d.Parts && d.Guessed }},
-	{0.795, "several norms that uneven or cut layers may begin with",
+	{Contradicted, "each mixer or feed-forward part read as a layer", func(d *Doubts) bool { return d.Parts && d.Guessed }},
+	{Contradicted, "several norms that uneven or cut layers may begin with",
 		func(d *Doubts) bool { return d.Unplaced && d.Several && d.Ragged }},
-	{0.795, "uneven layers that do not begin with a norm",
+	{Contradicted, "uneven layers that do not begin with a norm",
 		func(d *Doubts) bool { return d.noNorm() && d.Single > doubtSome }},
-	{0.795, "some layers begin with a norm",
+	{Contradicted, "some layers begin with a norm",
 		func(d *Doubts) bool { return !d.noNorm() && d.Unstarted > doubtMixed }},
-	{0.799, "no kernel is known to mix tokens", func(d *Doubts) bool { return d.Nameless }},
-	{0.899, "layers that do not begin with a norm",
-		func(d *Doubts) bool { return d.noNorm() && d.Single <= doubtSome }},
+	{Contradicted, "no kernel is known to mix tokens", func(d *Doubts) bool { return d.Nameless }},
 	{0.899, "no norm before the mixer to begin layers with",
-		func(d *Doubts) bool { return d.Unplaced && !d.Several }},
-	{0.92, "a number of layers that is read from many that no other is equal to",
+		func(d *Doubts) bool { return d.Unplaced && !d.Several && !d.noNorm() }},
+	{sure, "layers that do not begin with a norm",
+		func(d *Doubts) bool { return d.noNorm() && d.Single <= doubtSome }},
+	{sure, "a number of layers that is read from many that no other is equal to",
 		func(d *Doubts) bool { return d.Single > doubtSingle && d.Guessed }},
-	{0.94, "kernels like those of layers outside of them",
+	{0.98, "kernels like those of layers outside of them",
 		func(d *Doubts) bool { return d.Outside > doubtOutside || d.Rest > doubtRest }},
+	{0.98, "several norms that layers may begin with",
+		func(d *Doubts) bool { return d.Unplaced && d.Several && !d.Ragged }},
 	{CapBack, "nothing shows where the pass ends: there may be more layers",
 		func(d *Doubts) bool { return d.Endless }},
 	{CapBack, "the window cuts off the first layers: they count from the end",
 		func(d *Doubts) bool { return d.FromEnd }},
-	{0.98, "several norms that layers may begin with",
-		func(d *Doubts) bool { return d.Unplaced && d.Several && !d.Ragged }},
-	{0.985, "many layers that no other is equal to", func(d *Doubts) bool { return d.Single > doubtSingle }},
+	{0.995, "many layers that no other is equal to", func(d *Doubts) bool { return d.Single > doubtSingle }},
 }
 
 // noNorm says that layers do not begin with a norm.

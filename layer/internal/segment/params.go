@@ -220,7 +220,7 @@ const (
 	DoubtUneven    = 0.1
 	doubtUnstarted = 0.1
 	// CapBack is what is left where nothing shows how many layers there are.
-	CapBack = 0.97
+	CapBack = 0.993
 	// Layers begin with a norm, or none does: of a decoder that is read as halves every second one does, and where
 	// three kernels in a hundred were lost three in a hundred do not. In between some do: more than doubtMixed, less
 	// than all but that.
