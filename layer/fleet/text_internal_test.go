@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+// TestVerdictOfAFleet: what matters most, or why nothing is known.
+func TestVerdictOfAFleet(t *testing.T) {
+	matched := []Run{{World: 2, Groups: []Group{{Collectives: 1}}}}
+	late := func(n int) (out []finding.Finding) {
+		for range n {
+			out = append(out, finding.Finding{Kind: finding.LateRank, Text: "Rank 3 is late", Size: finding.Size{
+				PerStep: time.Millisecond, Share: 0.1}, Place: finding.Place{Trace: "r"}})
+		}
+		return append(out, finding.Finding{Kind: finding.RankDiffers})
+	}
+	for _, c := range []struct {
+		r    Report
+		want string
+	}{
+		{Report{}, "No rank could be read."},
+		{Report{Ranks: 1, Runs: []Run{{World: 1}}}, "The run has one rank, so no rank waits."},
+		{Report{Ranks: 1, Runs: []Run{{World: 2}}}, "Only 1 rank was read; waiting needs the traces of all ranks."},
+		{Report{Ranks: 1, Runs: []Run{{}}}, "Only 1 rank was read; waiting needs the traces of all ranks."},
+		{Report{Ranks: 2, Runs: []Run{{World: 1}}},
+			"No collectives of different ranks could be matched; waiting is unknown."},
+		{Report{Ranks: 2, Runs: []Run{{Groups: []Group{{}}}}},
+			"No collectives of different ranks could be matched; waiting is unknown."},
+		{Report{Ranks: 2, Runs: matched}, fmt.Sprintf("No rank makes the others wait for %.0f%% of a step or more.",
+			100*leastShare)},
+		{Report{Ranks: 2, Runs: matched, Findings: late(1)}, "Rank 3 is late for up to 1.00 ms per step (10.0%)."},
+		{Report{Ranks: 2, Runs: matched, Findings: late(2)},
+			"2 groups wait for a late rank. Rank 3 is late for up to 1.00 ms per step (10.0%)."},
+		{Report{Ranks: 2, Runs: append(matched, Run{}), Findings: late(1)},
+			"Rank 3 is late for up to 1.00 ms per step (10.0%) in r."},
+	} {
+		if got := c.r.sentence(); got != c.want {
+			t.Errorf("%d ranks of %+v: %q, want %q", c.r.Ranks, c.r.Runs, got, c.want)
+		}
+	}
+}
+
+// TestTextOfAFleet: groups of one recording or two, of more a line each; long lists say what they leave out.
+func TestTextOfAFleet(t *testing.T) {
+	run := func(name string) Run {
+		return Run{Run: name, Ranks: 3, NumMissing: 1, Groups: []Group{
+			{Name: "0–1", Part: "decode", Ranks: 2, Steps: 7, Collectives: 9, Alike: 2, Within: 0.01,
+				Wait: Spread{Worst: []Value{{Rank: "rank 1", NS: 5}}}, Late: &Late{Rank: "rank 0", Operator: "mlp"},
+				Differs:   []Differs{{Rank: "rank 1", What: "mlp", NS: 1e6}},
+				Imbalance: []Imbalance{{What: Tokens, Rank: "rank 1", Most: 20, Ratio: 2}, {What: Experts, Rank: "rank 1", Most: 2e6, Ratio: 3}}},
+			{Name: "2", Ranks: 1, Steps: 7}},
+			Shared: []Shared{{Finding: finding.Finding{Text: "The GPU idles"}, Ranks: 2, Of: 3}}}
+	}
+	text := func(r Report, o Text) string {
+		t.Helper()
+		var b strings.Builder
+		if err := r.WriteText(&b, o); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	found := func(n int) []finding.Finding {
+		return append(make([]finding.Finding, n-1), finding.Finding{Text: "A rank differs", Size: finding.Size{Total: 1,
+			PerStep: time.Millisecond, Share: 0.5}, Place: finding.Place{Trace: "r9"}})
+	}
+	one := text(Report{Files: 4, Bad: 1, Ranks: 3, Runs: []Run{run("r1")}, Verdict: "Nothing waits.",
+		Findings: found(linesFindings)}, Text{})
+	for _, want := range []string{"strata fleet of 1 recording Nothing waits. Read 3 of 4 files: 3 ranks in 1 recording.",
+		"A rank differs: 1.00 ms per step (50.0%)", "0–1 decode 7 9", "2 of 2 within 1.0%; rank 1 differs: mlp +1.00 ms",
+		"rank 1 has 20 tokens per step, 2.00× the mean (ranks 0–1).", "rank 1 spends 2.00 ms per step in experts, 3.00× the mean",
+		"The GPU idles on 2 of 3"} {
+		if !strings.Contains(one, want) {
+			t.Errorf("no %q in: %s", want, one)
+		}
+	}
+	for _, no := range []string{"Recordings", "[r9]", "more)", "left out", "1 of 1 within", "0 of 1 within"} {
+		if strings.Contains(one, no) {
+			t.Errorf("%q in: %s", no, one)
+		}
+	}
+	two := text(Report{Runs: []Run{run("r1"), run("r2")}, Findings: found(linesFindings + 1), LeftOut: 1}, Text{})
+	for _, want := range []string{"Recordings", "rank 0 its mlp takes longer", "Groups of r1", "Groups of r2", "(1 more)",
+		"1 finding or recording is left out"} {
+		if !strings.Contains(two, want) {
+			t.Errorf("no %q in: %s", want, two)
+		}
+	}
+	several := text(Report{Runs: []Run{run("r1"), run("r2"), run("r3")}, Findings: found(2), LeftOut: 2}, Text{})
+	if strings.Contains(several, "Groups of") || !strings.Contains(several, "A rank differs: 1.00 ms per step (50.0%) [r9]") ||
+		!strings.Contains(several, "2 findings and recordings are left out") {
+		t.Errorf("of three recordings: %s", several)
+	}
+	if brief := text(Report{Runs: []Run{run("r1")}, Findings: found(2)}, Text{Brief: true}); strings.Contains(brief,
+		"strata fleet") || strings.Contains(brief, "A rank differs") || !strings.Contains(brief, "Groups of r1") {
+		t.Errorf("brief: %s", brief)
+	}
+}
+
+// TestSpreads: smallest, median and largest of the values of ranks, and the ranks of the three largest.
+func TestSpreads(t *testing.T) {
+	for _, c := range []struct {
+		values           []int64
+		least, mid, most int64
+		worst            string
+	}{
+		{nil, 0, 0, 0, ""}, {[]int64{7}, 7, 7, 7, "0"}, {[]int64{4, 8}, 4, 6, 8, "1, 0"},
+		{[]int64{3, 1, 9, 5}, 1, 4, 9, "2, 3, 0"}, {[]int64{2, 2, 2, 1, 5}, 1, 2, 5, "4, 0, 1"},
+	} {
+		var values []Value
+		for i, v := range c.values {
+			values = append(values, Value{Rank: fmt.Sprint("rank ", i), NS: v})
+		}
+		if s := spreadOf(values); s.Min != c.least || s.Median != c.mid || s.Max != c.most || worst(s) != c.worst {
+			t.Errorf("%v: %+v, want %d, %d, %d and %s", c.values, s, c.least, c.mid, c.most, c.worst)
+		}
+	}
+}
