@@ -120,3 +120,45 @@ func TestSpreads(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingsOfARun: what is incomplete, who is late, whom all wait for, and who differs.
+func TestFindingsOfARun(t *testing.T) {
+	group := func(change func(*Group)) Run {
+		g := Group{Name: "0–3", Ranks: 4, Steps: 2, Step: 1000, Transfer: 100, Collectives: 6, Alike: 3}
+		change(&g)
+		return Run{Run: "r", Groups: []Group{g}}
+	}
+	for _, c := range []struct {
+		run  Run
+		want string // kind, code and the size per step of each finding
+	}{
+		{Run{}, ""},
+		{group(func(*Group) {}), ""},
+		{Run{Missing: []int{2}, Ranks: 3}, "incomplete-run missing 0"},
+		{Run{Bad: []Duplicate{{File: "x"}}, Files: 3}, "incomplete-run unreadable 0"},
+		{Run{Twice: []Duplicate{{File: "x", Of: "y"}}}, "incomplete-run twice 0"},
+		{Run{Models: []string{"a"}, GPUs: []string{"b"}}, ""},
+		{Run{Models: []string{"a", "b"}, GPUs: []string{"a", "b"}}, "incomplete-run mixed 0, incomplete-run mixed 0"},
+		{group(func(g *Group) { g.Late = &Late{Rank: "rank 1", PerStep: 30} }), "late-rank rank 1 30"},
+		{group(func(g *Group) { g.meanWait = int64(leastShare * 1000) }),
+			fmt.Sprintf("ranks-wait 0–3 %d", int64(leastShare*1000))},
+		{group(func(g *Group) { g.meanWait = int64(leastShare*1000) - 1 }), ""},
+		{group(func(g *Group) { g.Step, g.meanWait = 0, 7 }), ""},
+		{group(func(g *Group) {
+			g.Differs = []Differs{{Rank: "rank 2", NS: 50}, {Rank: "rank 1", NS: 40}, {Rank: "rank 0", NS: 0}, {Rank: "rank 3", NS: 9}}
+			g.Late = &Late{Rank: "rank 1", PerStep: 30}
+		}), "late-rank rank 1 30, rank-differs rank 2 50"},
+	} {
+		c.run.findings()
+		var got []string
+		for _, f := range c.run.Findings {
+			got = append(got, fmt.Sprintf("%s %s %d", f.Kind, f.Code, f.PerStep.Nanoseconds()))
+			if f.Place.Trace != c.run.Run || f.Do == "" {
+				t.Errorf("%s has the place %q and the advice %q", f.Text, f.Place.Trace, f.Do)
+			}
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%+v: %q, want %q", c.run, text, c.want)
+		}
+	}
+}
