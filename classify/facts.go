@@ -85,7 +85,7 @@ func (f *Facts) OfRuntime() bool { return f.Library == familyMemcpy || f.Library
 // Facts reads a kernel name. The result depends on the name only: callers with
 // many events ask once per distinct name. Role, Collective and Base come from
 // the default rules, whatever rules a user put before them.
-func (s *Ruleset) Facts(raw string) Facts {
+func (s *Ruleset) Facts(raw string) (f Facts) {
 	name := Parse(raw)
 	n := &name
 	shown := s.judge(n)
@@ -93,7 +93,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 	if s != Default() {
 		own = Default().judge(n)
 	}
-	f := Facts{
+	f = Facts{
 		Name:     n,
 		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory,
 		Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(n), Short: n.label(),

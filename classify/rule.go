@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -184,8 +183,9 @@ func (s *subject) lower() string {
 	return s.low
 }
 
+// matches says whether a name whose family the rule takes is one of the rule.
 func (c *compiled) matches(s *subject) bool {
-	if !c.asks || len(c.families) > 0 && !slices.Contains(c.families, s.Family) {
+	if !c.asks {
 		return false
 	}
 	if w := &c.rule.When; w.Exact != nil && !slices.Contains(w.Exact, s.work()) ||
@@ -239,16 +239,10 @@ func (c *compiled) contains(s *subject) bool {
 type Ruleset struct {
 	rules    []Rule
 	compiled []compiled
-	// always are the rules that any name may match, a bit each. byPair are the words of the function that others ask
-	// for, by a pair of letters. Each word is under one of its pairs, the rarest.
-	always []uint64
-	byPair [64][]asked
-}
-
-// asked is a word of the function that a rule asks for.
-type asked struct {
-	pairs uint64 // its own
-	rule  int32
+	// functions are the rules by the words that they ask of the function. byFamily are the rules that take names of a
+	// family, a bit each; a family that no rule names has those of "".
+	functions *wordmatch.Index
+	byFamily  map[string][]uint64
 }
 
 // verdict is what rules make of one name.
@@ -271,34 +265,24 @@ func New(rules ...Rule) *Ruleset {
 	return s
 }
 
-// index sorts the rules by the pairs of their words.
+// index sorts the rules by the words and the families that they ask for.
 func (s *Ruleset) index() {
-	var often [64]int
+	lists := make([]wordmatch.Patterns, len(s.compiled))
+	s.byFamily = map[string][]uint64{"": make([]uint64, (len(s.compiled)+63)/64)}
 	for i := range s.compiled {
-		for _, p := range s.compiled[i].function {
-			for set := p.Pairs; set != 0; set &= set - 1 {
-				often[bits.TrailingZeros64(set)]++
+		lists[i] = s.compiled[i].function
+		for _, f := range s.compiled[i].families {
+			if s.byFamily[f] == nil {
+				s.byFamily[f] = make([]uint64, (len(s.compiled)+63)/64)
 			}
 		}
 	}
-	s.always = make([]uint64, (len(s.compiled)+63)/64)
-	for i := range s.compiled {
-		list := s.compiled[i].function
-		if list == nil {
-			s.always[i/64] |= 1 << (i % 64)
-		}
-		for _, p := range list {
-			rarest, least := -1, math.MaxInt
-			for set := p.Pairs; set != 0; set &= set - 1 {
-				if b := bits.TrailingZeros64(set); often[b] < least {
-					rarest, least = b, often[b]
-				}
+	s.functions = wordmatch.NewIndex(lists)
+	for family, set := range s.byFamily {
+		for i := range s.compiled {
+			if c := &s.compiled[i]; len(c.families) == 0 || slices.Contains(c.families, family) {
+				set[i/64] |= 1 << (i % 64)
 			}
-			if rarest < 0 {
-				s.always[i/64] |= 1 << (i % 64)
-				continue
-			}
-			s.byPair[rarest] = append(s.byPair[rarest], asked{p.Pairs, int32(i)})
 		}
 	}
 }
@@ -317,25 +301,16 @@ func (s *Ruleset) With(rules ...Rule) *Ruleset {
 	return both
 }
 
-// candidates are the rules that a name may match, as a set.
-func (s *Ruleset) candidates(sub *subject, set []uint64) []uint64 {
-	set = append(set, s.always...)
-	for pairs := sub.workPairs; pairs != 0; pairs &= pairs - 1 {
-		for _, w := range s.byPair[bits.TrailingZeros64(pairs)] {
-			if w.pairs&^sub.workPairs == 0 {
-				set[w.rule/64] |= 1 << (w.rule % 64)
-			}
-		}
-	}
-	return set
-}
-
 // judge asks the rules of a parsed name.
 func (s *Ruleset) judge(n *Name) verdict {
 	sub := newSubject(n)
+	ofFamily := s.byFamily[n.Family]
+	if ofFamily == nil {
+		ofFamily = s.byFamily[""]
+	}
 	var room [8]uint64
-	for w, set := range s.candidates(&sub, room[:0]) {
-		for ; set != 0; set &= set - 1 {
+	for w, set := range s.functions.Candidates(sub.workPairs, room[:0]) {
+		for set &= ofFamily[w]; set != 0; set &= set - 1 {
 			if i := 64*w + bits.TrailingZeros64(set); s.compiled[i].matches(&sub) {
 				return s.verdict(i, &sub)
 			}

@@ -144,7 +144,10 @@ func (s *stageWork) finish(p *activity.Pool) {
 		})
 	}
 	slices.SortFunc(s.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(p.Name(a.kernel), p.Name(b.kernel)))
+		if a.ns != b.ns {
+			return cmp.Compare(b.ns, a.ns)
+		}
+		return cmp.Compare(p.Name(a.kernel), p.Name(b.kernel))
 	})
 	for i, r := range s.rows {
 		s.rowOf[r.kernel] = int32(i)
@@ -183,10 +186,14 @@ func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 	}
 	out.Locations, out.CPUOps = r.places(p, anyOperator)
 	out.ModelLines = r.modelLines(p, anyOperator)
-	for _, o := range s.operatorsOf(p, r) {
+	operators := s.operatorsOf(p, r)
+	for _, o := range operators {
 		row := s.operatorRow(p, o)
-		row.Locations, row.CPUOps = r.places(p, o.Operator)
-		row.ModelLines = r.modelLines(p, o.Operator)
+		row.Locations, row.ModelLines, row.CPUOps = out.Locations, out.ModelLines, out.CPUOps
+		if len(operators) > 1 {
+			row.Locations, row.CPUOps = r.places(p, o.Operator)
+			row.ModelLines = r.modelLines(p, o.Operator)
+		}
 		out.Operators = append(out.Operators, row)
 	}
 	best := activity.SiteUnresolved
@@ -283,6 +290,9 @@ func (g *groups[K, T]) of(key K, first T) *T {
 
 // operatorsOf sums the sites of rows by operator, by time.
 func (s *stageWork) operatorsOf(p *activity.Pool, rows ...*row) []activity.SiteTime {
+	if len(rows) == 1 && len(rows[0].sites) == 1 {
+		return rows[0].sites
+	}
 	var by groups[int32, activity.SiteTime]
 	for _, r := range rows {
 		for _, st := range r.sites {

@@ -1,6 +1,10 @@
 package wordmatch
 
-import "strings"
+import (
+	"math"
+	"math/bits"
+	"strings"
+)
 
 // The letters of a word text that begin an identifier, and that are between
 // its words.
@@ -197,6 +201,65 @@ func (l Patterns) Among(text string, pairs uint64) bool {
 		}
 	}
 	return false
+}
+
+// Index says which of many lists of patterns may have one in a text, without asking each.
+type Index struct {
+	// always are the lists that any text may have one of, a bit each. byPair are the patterns of the others by a pair
+	// of letters. Each pattern is under one of its pairs, the rarest.
+	always []uint64
+	byPair [64][]listed
+}
+
+// listed is a pattern of a list.
+type listed struct {
+	pairs uint64 // its own
+	list  int32
+}
+
+// NewIndex returns the index of lists. A list that is nil asks for nothing: any text may have it.
+func NewIndex(lists []Patterns) *Index {
+	var often [64]int
+	for _, list := range lists {
+		for i := range list {
+			for set := list[i].Pairs; set != 0; set &= set - 1 {
+				often[bits.TrailingZeros64(set)]++
+			}
+		}
+	}
+	x := &Index{always: make([]uint64, (len(lists)+63)/64)}
+	for i, list := range lists {
+		if list == nil {
+			x.always[i/64] |= 1 << (i % 64)
+		}
+		for k := range list {
+			rarest, least := -1, math.MaxInt
+			for set := list[k].Pairs; set != 0; set &= set - 1 {
+				if b := bits.TrailingZeros64(set); often[b] < least {
+					rarest, least = b, often[b]
+				}
+			}
+			if rarest < 0 {
+				x.always[i/64] |= 1 << (i % 64)
+				continue
+			}
+			x.byPair[rarest] = append(x.byPair[rarest], listed{list[k].Pairs, int32(i)})
+		}
+	}
+	return x
+}
+
+// Candidates appends to set the lists that a text of these pairs may have one of, a bit each.
+func (x *Index) Candidates(pairs uint64, set []uint64) []uint64 {
+	set = append(set, x.always...)
+	for rest := pairs; rest != 0; rest &= rest - 1 {
+		for _, p := range x.byPair[bits.TrailingZeros64(rest)] {
+			if p.pairs&^pairs == 0 {
+				set[p.list/64] |= 1 << (p.list % 64)
+			}
+		}
+	}
+	return set
 }
 
 // PairsOf is a set of the pairs of neighbouring letters of a text, separators

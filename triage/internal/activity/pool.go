@@ -72,7 +72,7 @@ type Class struct {
 // Pool holds the texts of all traces of one analysis, so that rows of a formal
 // and a mapping trace can be compared by number.
 type Pool struct {
-	names map[counted]int32 // number in Facts
+	names map[classify.Category]map[string]int32 // number in Facts by the category and the canonical name
 	Facts []Kernel
 	Sites Interned // locations
 	Ops   Interned // op names; id 0 is ""
@@ -84,18 +84,12 @@ type Pool struct {
 	Labels    []string            // by kernel, see [classify.Labels]
 }
 
-// counted is a kernel as tables count it.
-type counted struct {
-	canonical string
-	category  classify.Category
-}
-
 // NoOperator is the operator of what no operator is known of.
 const NoOperator = "other"
 
 // NewPool returns a pool that holds the sites and operators that mean none.
 func NewPool() *Pool {
-	p := &Pool{names: map[counted]int32{}}
+	p := &Pool{names: map[classify.Category]map[string]int32{}}
 	p.Sites.ID(Unresolved)
 	p.Sites.ID(GraphReplay)
 	p.Sites.ID(FromPrefill)
@@ -125,10 +119,15 @@ func (p *Pool) Name(id int32) string { return p.Facts[id].Canonical }
 // for each category that kernels of the name are counted under.
 func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category, facts *classify.Facts) int32 {
 	canonical := classify.Canonical(raw)
-	id, ok := p.names[counted{canonical, category}]
+	names := p.names[category]
+	if names == nil {
+		names = map[string]int32{}
+		p.names[category] = names
+	}
+	id, ok := names[canonical]
 	if !ok {
 		id = int32(len(p.Facts))
-		p.names[counted{canonical, category}] = id
+		names[canonical] = id
 		f := Kernel{Canonical: canonical, Parsed: facts.Name, Words: facts.Name.Words(), Shown: Class{Category: category},
 			Facts: facts, Kind: kind}
 		if facts.Category == category {

@@ -18,6 +18,7 @@ type Recogniser struct {
 	reg    *fusion.Registry
 	pool   *activity.Pool
 	steps  []stepWords
+	names  *wordmatch.Index     // of the steps by the names of their kernels
 	active []wordmatch.Patterns // by pattern
 	fused  wordmatch.Patterns   // of all patterns
 	chains []compiled
@@ -55,6 +56,7 @@ func bit(i int) fusion.Set { return 1 << i }
 func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 	r := &Recogniser{reg: reg, pool: p, kernels: make([]kernelSteps, len(p.Facts)),
 		ops: make([]*opSteps, len(p.Ops.Texts))}
+	var names []wordmatch.Patterns
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
 		w := stepWords{names: wordmatch.CompileAll(d.Names), ops: wordmatch.CompileAll(d.Ops),
@@ -63,7 +65,9 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 			w.template = append(w.template, wordmatch.CompileAll([]string{t.Name}))
 		}
 		r.steps = append(r.steps, w)
+		names = append(names, w.names)
 	}
+	r.names = wordmatch.NewIndex(names)
 	r.chains = compile(reg)
 	for i := range reg.Patterns {
 		active := wordmatch.CompileAll(reg.Patterns[i].Active)
@@ -109,6 +113,8 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 	f := &r.pool.Facts[id]
 	k.asked, k.pairs = true, wordmatch.PairsOf(f.Words)
 	in := func(l wordmatch.Patterns) bool { return l.Among(f.Words, k.pairs) }
+	var room [1]uint64 // a bit for each step, as in a set
+	named := fusion.Set(r.names.Candidates(k.pairs, room[:0])[0])
 	for i := range r.reg.Steps {
 		d, w, bit := &r.reg.Steps[i], &r.steps[i], bit(i)
 		for n, t := range d.Template {
@@ -119,7 +125,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if slices.ContainsFunc(d.Texts, func(t string) bool { return strings.Contains(f.Parsed.Demangled, t) }) {
 			k.sure |= bit
 		}
-		if in(w.names) || slices.Contains(d.Categories, f.Shown.Category) {
+		if named&bit != 0 && in(w.names) || slices.Contains(d.Categories, f.Shown.Category) {
 			k.likely |= bit
 		}
 		if d.ByFacts(f.Parsed, f.Facts) {

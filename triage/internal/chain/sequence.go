@@ -31,8 +31,8 @@ type sequence struct {
 // SequencesOf returns the activities of a stage by stream.
 func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 	out := &Sequences{}
-	known := map[sortKey]int32{}
-	last := make([]int32, len(r.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
+	more := map[sortKey]int32{}                                                       // but the first of each kernel, as most have one
+	first, last := make([]int32, len(r.pool.Facts)), make([]int32, len(r.pool.Facts)) // sorts + 1 by kernel
 	for _, w := range parts {
 		byQueue := make([]sequence, len(w.Queues))
 		for i := range w.Acts {
@@ -42,16 +42,22 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 			}
 			key := sortKey{act.Kernel, act.Op, act.Operator}
 			sort := last[act.Kernel] - 1
-			if sort < 0 || out.Sorts[sort] != key {
-				var ok bool
-				if sort, ok = known[key]; !ok {
-					sort = int32(len(out.Sorts))
-					known[key] = sort
-					out.Sorts = append(out.Sorts, key)
-					out.Sets = append(out.Sets, r.stepsOf(key))
+			if sort >= 0 && out.Sorts[sort] != key {
+				if sort = first[act.Kernel] - 1; out.Sorts[sort] != key {
+					sort = more[key] - 1
 				}
-				last[act.Kernel] = sort + 1
 			}
+			if sort < 0 {
+				sort = int32(len(out.Sorts))
+				out.Sorts = append(out.Sorts, key)
+				out.Sets = append(out.Sets, r.stepsOf(key))
+				if first[act.Kernel] == 0 {
+					first[act.Kernel] = sort + 1
+				} else {
+					more[key] = sort + 1
+				}
+			}
+			last[act.Kernel] = sort + 1
 			q := &byQueue[act.Queue]
 			q.Trace = w
 			q.Kernels = append(q.Kernels, Kernel{int32(i), sort})
