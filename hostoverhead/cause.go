@@ -3,7 +3,6 @@ package hostoverhead
 import (
 	"strings"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/finding"
@@ -28,7 +27,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: names.IsKernelLaunch(name),
+		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: kind.IsKernelLaunch(name),
 			graphLaunch: kind.IsGraphLaunch(name),
 			copies:      strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"),
 			system: waits.SystemWait(name), frame: waits.FrameWait(name),

@@ -188,7 +188,7 @@ func (t *tally) addCalls() (launches []float64) {
 			continue
 		}
 		t.of(e.Name(), "", "").add(i, e)
-		if names.IsKernelLaunch(e.Name()) || kind.IsGraphLaunch(e.Name()) {
+		if kind.IsKernelLaunch(e.Name()) || kind.IsGraphLaunch(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
 	}

@@ -40,6 +40,7 @@ const (
 	CodeOneRow         Code = "one-row"             // much of the GPU time depends on one activity
 	CodePersistent     Code = "persistent-kernel"   // a kernel that spins beside others as long as the process lives
 	CodeEmptyGraphs    Code = "empty-graphs"        // launches of graphs without any activity
+	CodeEmptyLaunches  Code = "empty-launches"      // launches of kernels without any activity, between others
 	CodeGraphRows      Code = "graph-rows"          // replays recorded as one row, without their kernels
 	CodeAbsurdDuration Code = "absurd-duration"     // a duration that no activity has
 	CodeCappedDuration Code = "capped-duration"     // a duration cut at the end of what it cannot outlive
@@ -54,8 +55,8 @@ const (
 	CodeSharedLaunches Code = "shared-launches" // kernels that name the launch call of another kernel
 	// activities of one stream at the same time, for most of the GPU time
 	CodeImpossibleOverlap Code = "impossible-overlap"
-	CodeTimeJump          Code = "time-jump"         // no GPU works for an hour or more
-	CodeClocksApart       Code = "clocks-apart"      // the clocks of host and GPU differ by a second or more
+	CodeTimeJump          Code = "time-jump"         // no GPU works for most of the recording
+	CodeClocksApart       Code = "clocks-apart"      // the clocks of host and GPU differ
 	CodeNoDurations       Code = "no-durations"      // no activity lasts
 	CodeTimeScale         Code = "time-scale"        // durations in another unit than the file's
 	CodeSeveralDocuments  Code = "several-documents" // joined files
@@ -224,8 +225,15 @@ func (t *Trace) examine(ls losses, notes []Remark) Health {
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]
 	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
-	plain := func(call int32) bool { return !t.replays(call) }
-	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
+	calls := make([]suspect.Call, len(t.names)) // by name; 0 where nobody asked
+	call := func(row int32) suspect.Call {
+		c := &calls[launches.Name[row]]
+		if *c == 0 {
+			*c = suspect.CallOf(t.names[launches.Name[row]])
+		}
+		return *c
+	}
+	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, call) {
 		s := suspicions[f.Kind]
 		h.Findings = append(h.Findings, Remark{s.code, HealthDegraded, f.Count, f.Message, s.affects})
 	}
@@ -257,6 +265,7 @@ var suspicions = [suspect.Kinds]struct {
 	suspect.ClocksApart:       {CodeClocksApart, []Area{AffectsIdle, AffectsAttribution}},
 	suspect.NoDurations:       {CodeNoDurations, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
 	suspect.TimeScale:         {CodeTimeScale, []Area{AffectsGPUTime, AffectsIdle}},
+	suspect.EmptyLaunches:     {CodeEmptyLaunches, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
 }
 
 // oddities counts GPU activities that are not as they should be.

@@ -137,3 +137,9 @@ func OfName(kind uint8, name []byte) uint8 {
 // IsGraphLaunch reports whether name is a call that replays a captured graph:
 // cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch, with or without a version suffix.
 func IsGraphLaunch(name string) bool { return strings.Contains(name, "GraphLaunch") }
+
+// IsKernelLaunch reports whether an API call launches a kernel, graphs apart: cudaLaunchKernel, cudaLaunchKernelExC,
+// cuLaunchKernel(Ex), cudaLaunchCooperativeKernel and their HIP names.
+func IsKernelLaunch(name string) bool {
+	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !IsGraphLaunch(name)
+}

@@ -39,3 +39,12 @@ func TestKindsOfCategories(t *testing.T) {
 		t.Error("categories")
 	}
 }
+
+func TestLaunches(t *testing.T) {
+	for name, want := range map[string][2]bool{"cudaLaunchKernel": {true, false}, "cuLaunchKernelEx": {true, false},
+		"cudaGraphLaunch": {false, true}, "cudaMemcpyAsync": {}, "hipLaunch": {}, "KernelOf": {}} {
+		if got := [2]bool{kind.IsKernelLaunch(name), kind.IsGraphLaunch(name)}; got != want {
+			t.Errorf("%s launches a kernel, a graph: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,16 +1,6 @@
 package names
 
-import (
-	"strings"
-
-	"github.com/llmstrata/strata/internal/kind"
-)
-
-// IsKernelLaunch reports whether an API call launches a kernel, graphs apart: cudaLaunchKernel, cudaLaunchKernelExC,
-// cuLaunchKernel(Ex), cudaLaunchCooperativeKernel and their HIP names.
-func IsKernelLaunch(name string) bool {
-	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !kind.IsGraphLaunch(name)
-}
+import "strings"
 
 // Short leaves out leading directories of a Python frame that is longer than
 // width bytes: frames differ at the end.

@@ -1,8 +1,10 @@
 package suspect
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/trace/internal/column"
@@ -21,6 +23,12 @@ const (
 	// to differ, in nanoseconds, where it is also longer than all that the GPUs did: no queue is as deep. In the real
 	// traces at hand the first activity of an idle GPU begins within a millisecond.
 	lateStart = 1_000_000_000
+	// earlyShare: no activity begins before its launch call. Where more than one in earlyShare does, times are wrong;
+	// in no real trace at hand any does.
+	earlyShare = 100
+	// Pauses of quiet nanoseconds each in which no GPU works and no call of an API begins, and that are quietSpans times
+	// as long as all else, are none of a program that is worth a recording.
+	quiet, quietSpans = 600_000_000_000, 100
 )
 
 // Kind is what is suspicious.
@@ -30,10 +38,11 @@ type Kind uint8
 const (
 	SharedLaunches    Kind = iota // kernels that name the launch call of another kernel
 	ImpossibleOverlap             // activities of one stream at the same time
-	TimeJump                      // an hour and more in which no GPU works
-	ClocksApart                   // every activity begins a second and more after its launch call
+	TimeJump                      // a long time in which no GPU works
+	ClocksApart                   // activities begin before their launch call, or all a second and more after it
 	NoDurations                   // no activity lasts
 	TimeScale                     // durations that no GPU has, as in another unit
+	EmptyLaunches                 // calls that launch a kernel and left none
 	Kinds                         // how many there are
 )
 
@@ -46,20 +55,27 @@ type Suspicion struct {
 
 // Find looks at the activities of all GPUs, in order of time. launchOf has the row of
 // each one's launch call in launches, negative for none; kernel says that an activity is a
-// kernel, and plain that a call is no graph launch.
+// kernel, and call what a call does.
 func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func(i int) bool,
-	plain func(call int32) bool) (out []Suspicion) {
+	call func(row int32) Call) (out []Suspicion) {
 	if g.Len() == 0 {
 		return nil
 	}
+	plain := func(row int32) bool { return call(row) != GraphLaunch }
 	taken := make([]bool, launches.Len())
-	shared, jumps, end := 0, 0, g.End(0)
-	var overlap, work, jump int64
-	late, known := int64(math.MaxInt64), false
+	shared, early, linked, end := 0, 0, 0, g.End(0)
+	var overlap, work, waited int64
+	var pauses []pause
+	late := int64(math.MaxInt64)
 	lastEnd := make([]int64, queues)
 	for i := range g.Start {
+		gap := g.Start[i] - end
 		if l := launchOf[i]; l >= 0 {
-			late, known = min(late, g.Start[i]-launches.Start[l]), true
+			late, linked = min(late, g.Start[i]-launches.Start[l]), linked+1
+			if g.Start[i] < launches.Start[l] {
+				early++
+			}
+			waited = max(waited, min(gap, g.Start[i]-launches.End(int(l))))
 			if kernel(i) && plain(l) {
 				if taken[l] {
 					shared++
@@ -71,9 +87,8 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 		overlap += max(0, min(*last, g.End(i))-g.Start[i])
 		work += g.Dur[i]
 		*last = max(*last, g.End(i))
-		if gap := g.Start[i] - end; gap > column.FarAway {
-			jump += gap
-			jumps++
+		if gap >= quiet {
+			pauses = append(pauses, pause{end, g.Start[i]})
 		}
 		end = max(end, g.End(i))
 	}
@@ -85,20 +100,66 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 		out = append(out, Suspicion{ImpossibleOverlap, 1, fmt.Sprintf(
 			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times are not to be trusted", time.Duration(overlap), time.Duration(work))})
 	}
-	if rest := end - g.Start[0] - jump; jumps > 0 && jump/column.FarSpans > rest {
+	span := end - g.Start[0]
+	switch jumps, jump := withoutCalls(pauses, launches); {
+	case jump/quietSpans > span-jump:
 		out = append(out, Suspicion{TimeJump, int64(jumps), fmt.Sprintf(
-			"no GPU works for %v, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", time.Duration(jump), time.Duration(rest))})
+			"for %v no GPU works and no call begins, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", rough(jump), rough(span-jump))})
+	case waited >= lateStart && waited > span-waited:
+		out = append(out, Suspicion{TimeJump, 1, fmt.Sprintf(
+			"an activity begins %v after its launch call, no GPU works until then, and all of the rest of the recording lasts %v: a clock jumped; idle time is not to be trusted", rough(waited), rough(span-waited))})
 	}
-	if span := end - g.Start[0]; known && late > max(lateStart, span) {
+	switch {
+	case linked > 0 && late > max(lateStart, span):
 		out = append(out, Suspicion{ClocksApart, int64(g.Len()), fmt.Sprintf(
 			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for is unknown", rough(late), rough(span))})
+	case early*earlyShare > linked:
+		out = append(out, Suspicion{ClocksApart, int64(early), fmt.Sprintf(
+			"%d of %d GPU activities begin before the call that launches them: the clocks of host and GPU differ, or times were changed, and what the GPU waits for is unknown", early, linked)})
 	}
 	if work == 0 && g.Len() > 1 {
 		out = append(out, Suspicion{NoDurations, int64(g.Len()), fmt.Sprintf(
 			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said",
 			g.Len())})
 	}
+	if lost, of := emptyLaunches(g, launches, launchOf, kernel, call); lost >= leastLost && lost*lostShare > of {
+		out = append(out, Suspicion{EmptyLaunches, int64(lost), fmt.Sprintf(
+			"%d of %d calls that launch a kernel have none in the trace, though calls before and after them do: records of kernels are lost, GPU time is understated and idle time overstated", lost, of)})
+	}
 	return append(out, scale(g, launches, launchOf, kernel, plain)...)
+}
+
+// pause is a time in which no GPU works.
+type pause struct{ from, to int64 }
+
+// withoutCalls counts the times of quiet and more in which no call begins, within pauses, and sums them. The pauses come
+// in order of time.
+func withoutCalls(pauses []pause, launches *column.Columns) (n int, sum int64) {
+	if len(pauses) == 0 {
+		return 0, 0
+	}
+	var calls []int64 // within pauses
+	for _, at := range launches.Start {
+		i, _ := slices.BinarySearchFunc(pauses, at, func(p pause, at int64) int { return cmp.Compare(p.to, at) })
+		if i < len(pauses) && pauses[i].from < at {
+			calls = append(calls, at)
+		}
+	}
+	slices.Sort(calls)
+	add := func(length int64) {
+		if length >= quiet {
+			n++
+			sum += length
+		}
+	}
+	for _, p := range pauses {
+		for ; len(calls) > 0 && calls[0] <= p.to; calls = calls[1:] {
+			add(calls[0] - p.from)
+			p.from = calls[0]
+		}
+		add(p.to - p.from)
+	}
+	return n, sum
 }
 
 // rough is a time as people read it.

@@ -9,11 +9,11 @@ import (
 	"github.com/llmstrata/strata/trace/internal/suspect"
 )
 
-const hour = int64(3600e9)
+const hour, ten = int64(3600e9), int64(600e9) // ten minutes
 
 // words are short names of the kinds.
 var words = [suspect.Kinds]string{"shared-launches", "impossible-overlap", "time-jump", "clocks-apart", "no-durations",
-	"time-scale"}
+	"time-scale", "empty-launches"}
 
 // found are the codes of what n activities show, each of dur ns, step ns after the one before; change may alter them.
 func found(n int, step, dur int64, change func(g *column.Columns, launch []int32)) string {
@@ -31,12 +31,13 @@ func findings(n int, step, dur int64, change func(g *column.Columns, launch []in
 		g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0),
 			append(g.Name, uint32(i))
 		launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)*step-5), append(calls.Dur, dur)
+		calls.Thread = append(calls.Thread, 0)
 	}
 	if change != nil {
 		change(g, launch)
 	}
 	return suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 },
-		func(int32) bool { return true })
+		func(int32) suspect.Call { return suspect.KernelLaunch })
 }
 
 func TestSuspects(t *testing.T) {
@@ -50,8 +51,23 @@ func TestSuspects(t *testing.T) {
 			}
 		}
 	}
-	jump := func(at int64) func(*column.Columns, []int32) {
-		return func(g *column.Columns, _ []int32) { g.Start[len(g.Start)-1] = at }
+	at := func(starts ...int64) func(*column.Columns, []int32) { // of the last ones, whose launches are unknown
+		return func(g *column.Columns, launch []int32) {
+			for i, start := range starts {
+				row := len(g.Start) - len(starts) + i
+				g.Start[row], launch[row] = start, -1
+			}
+		}
+	}
+	last := func(by int64) func(*column.Columns, []int32) {
+		return func(g *column.Columns, _ []int32) { g.Start[len(g.Start)-1] += by }
+	}
+	early := func(n int) func(*column.Columns, []int32) {
+		return func(g *column.Columns, _ []int32) {
+			for i := range n {
+				g.Start[i+1] -= 6
+			}
+		}
 	}
 	late := func(by int64) func(*column.Columns, []int32) {
 		return func(g *column.Columns, _ []int32) {
@@ -85,9 +101,19 @@ func TestSuspects(t *testing.T) {
 			g.Queue[1] = 0
 			g.Dur[2] = 1
 		}, ""},
-		{"a thousandth of the jump", 2, 1, hour / 1000, jump(hour + hour/1000), ""},
-		{"less of it", 2, 1, 1, jump(hour + 2), "time-jump=1"},
-		{"one begins a second late", 3, 10, 10, func(g *column.Columns, _ []int32) { g.Start[2] += 2e9 }, ""},
+		{"ten minutes without a call", 2, 1, 1, at(ten + 1), "time-jump=1"},
+		{"less", 2, 1, 1, at(ten), ""},
+		{"a hundredth of it works", 2, 1, ten / 200, at(ten + ten/200), ""},
+		{"less does", 2, 1, ten / 200, at(ten + ten/200 + 200), "time-jump=1"},
+		{"a call begins in the middle", 2, ten, 1, at(2*ten - 10), ""},
+		{"a call begins at its end", 2, ten + 10, 1, at(ten + 20), "time-jump=1"},
+		{"two jumps", 3, 1, 1, at(2*ten, 4*ten), "time-jump=2"},
+		{"one begins nearly a second late", 3, 10, 10, last(1e9 + 4), ""},
+		{"one begins a second late", 3, 10, 10, last(1e9 + 5), "time-jump=1"},
+		{"half of all is that", 3, 1e9, 1e9, last(5e9 - 10), ""},
+		{"more is", 3, 1e9, 1e9, last(5e9 - 9), "time-jump=1"},
+		{"one in a hundred begins early", 100, 2000, 1000, early(1), ""},
+		{"two do", 100, 2000, 1000, early(2), "clocks-apart=2"},
 		{"all begin a second late", 3, 10, 10, late(1e9 - 5), ""},
 		{"all begin later", 3, 10, 10, late(1e9 - 4), "clocks-apart=3"},
 		{"as long as the GPU works", 3, 1e9, 1e9, late(3e9 - 5), ""},
@@ -95,16 +121,12 @@ func TestSuspects(t *testing.T) {
 		{"none lasts", 3, 10, 0, nil, "no-durations=3"},
 		{"neither of two does", 2, 10, 0, nil, "no-durations=2"},
 		{"one does", 3, 10, 0, func(g *column.Columns, _ []int32) { g.Dur[1] = 1 }, ""},
-		{"two jumps", 3, 1, 1, func(g *column.Columns, _ []int32) { g.Start[1], g.Start[2] = 2*hour, 4*hour },
-			"time-jump=2"},
 		{"jumps, and a first call that is the cause", 2, 1, 1,
 			func(g *column.Columns, l []int32) { g.Start[1], l[0], l[1] = 2*hour, -1, 0 },
 			"time-jump=1 clocks-apart=2"},
 		{"one of two streams overlaps", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[1], g.Queue[2] = 1, 1 },
 			""},
 		{"one mark", 1, 10, 0, nil, ""},
-		{"an hour", 2, 1, 1, jump(hour + 1), ""},
-		{"a long recording", 3, hour / 100, 1, jump(2*hour + hour/100 + 1), ""},
 	} {
 		if got := found(c.n, c.step, c.dur, c.change); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -188,10 +210,16 @@ func TestTimeScale(t *testing.T) {
 			g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)<<20), append(g.Dur, 600_000), append(g.Queue, 0),
 				append(g.Name, uint32(i))
 			launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)<<20), append(calls.Dur, c.call)
+			calls.Thread = append(calls.Thread, 0)
 		}
 		got := ""
 		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true },
-			func(int32) bool { return !c.graphs }) {
+			func(int32) suspect.Call {
+				if c.graphs {
+					return suspect.GraphLaunch
+				}
+				return suspect.KernelLaunch
+			}) {
 			got += words[f.Kind]
 		}
 		if got != c.want {
