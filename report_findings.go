@@ -75,10 +75,13 @@ func (r *Report) addHost(ctx context.Context) error {
 		}
 	}
 	for _, d := range v.Doubts { // the gravest first
-		if d.Confidence == finding.Low || d.Confidence == finding.Medium {
-			r.HostText += fmt.Sprintf(" (%s confidence: %s)", d.Confidence, d.Evidence)
-			break
+		if d.Confidence != finding.Low && d.Confidence != finding.Medium {
+			continue
 		}
+		if !strings.Contains(r.HostText, d.Evidence) {
+			r.HostText += fmt.Sprintf(" (%s confidence: %s)", d.Confidence, d.Evidence)
+		}
+		break
 	}
 	for i := range v.Ranks {
 		rank := &v.Ranks[i]

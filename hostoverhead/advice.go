@@ -181,7 +181,7 @@ func (a *account) recordAdvice(v *Verdict) []Action {
 		}
 	}
 	switch {
-	case v.Verdict == Inconclusive && !unnamed && !v.Ranks[v.Deciding].Captures:
+	case v.Verdict == Inconclusive && !unnamed && v.Headroom.UnknownNS > 0 && !v.Ranks[v.Deciding].Captures:
 		add(launches, nanos(v.Headroom.UnknownNS)+" of idle time is unexplained")
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
 		add("Look at the kernels: run `strata triage` and `strata light`.",

@@ -188,6 +188,14 @@ func (a *account) verdict(label string) *RankVerdict {
 	if r.Captures {
 		r.Verdict = Inconclusive
 	}
+	if r.Verdict == Yes {
+		if r.ColdStart = a.coldStart(); r.ColdStart != "" {
+			r.Verdict = Inconclusive
+			for i := range r.Stages {
+				r.Stages[i].Verdict = Inconclusive
+			}
+		}
+	}
 	r.Coverage.Hints = r.hints(a.l.p)
 	r.Findings = a.idleFindings(r)
 	return r

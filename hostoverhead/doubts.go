@@ -49,7 +49,7 @@ func (a *account) doubts(v *Verdict, p *params) Doubts {
 			"the window captures graphs: it shows a server's start-up, not serving"),
 		doubtIf(v.Basis == BasisWindow, DoubtNoSteps, finding.Medium,
 			"no steps were found: shares are of the window, which includes start-up and pauses"),
-		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, DoubtFewSteps, finding.Medium,
+		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps && r.ColdStart == "", DoubtFewSteps, finding.Medium,
 			"the window has only %s; other steps may differ",
 			table.Counted(r.Steps, "step", "steps")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
@@ -69,6 +69,7 @@ func (a *account) doubts(v *Verdict, p *params) Doubts {
 		doubtIf(r.DependsOn != "", DoubtOneRow, finding.Low,
 			"the verdict depends on one row: %s; without it the verdict or the step time changes",
 			r.DependsOn),
+		doubtIf(r.ColdStart != "", DoubtColdStart, finding.Low, "%s", r.ColdStart),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
 		doubtIf(r.Alone > p.CommunicationShare, DoubtBusyWithCommunication, finding.Medium,
 			"only communication kernels run for %s of the busy time; waiting for other GPUs counts as busy", percent(r.Alone)),
@@ -143,6 +144,27 @@ func (a *account) pause(v *Verdict, p *params) finding.Finding {
 	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS), DoubtOneLongGap, weight,
 		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", nanos(n),
 		percentOf(n, h.WallNS), percent(without.share()))
+}
+
+// coldStart says that the host launches the work of a lone step in less time than the GPU takes for it: after another
+// step, whose work the GPU still does, the host may be ahead. "" elsewhere.
+func (a *account) coldStart() string {
+	s := &a.steps[0]
+	if len(a.steps) > 1 || s.step == nil {
+		return ""
+	}
+	last := s.span.Start
+	for _, e := range a.l.w.kernelsOf(a.d) {
+		if l := e.Launch(); l.Valid() && int64(e.Start()) < s.span.End {
+			last = max(last, int64(l.End()))
+		}
+	}
+	host := last - s.span.Start
+	if host == 0 || host > s.busy {
+		return ""
+	}
+	return fmt.Sprintf("the only step begins on an idle GPU; the host launches its work in %s, and the GPU takes %s for it",
+		nanos(host), nanos(s.busy))
 }
 
 // warmUp compares the run with its steady steps.

@@ -461,3 +461,50 @@ func TestWaitingForInputInTheFirstStep(t *testing.T) {
 		t.Errorf("%v, want 300 µs of system calls and 90 without requests", got)
 	}
 }
+
+// TestQueuedBehindWhatWasNotRecorded: a kernel that was queued and starts late waits for an event, unless it is the first
+// of its stream: then work from before the recording may be ahead of it.
+func TestQueuedBehindWhatWasNotRecorded(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, 0, 9000)
+	for i, k := range []struct {
+		stream       trace.StreamID
+		at, from, to int64
+	}{{3, 1, 10, 20}, {7, 12, 5020, 5030}, {7, 30, 8030, 8040}} {
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, i+1, k.at, k.at+5)
+		tl.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: k.from * 1000, Stream: k.stream,
+			Duration: 1000 * (k.to - k.from), Process: 1, Scope: "a", Correlation: uint64(i + 1)})
+	}
+	v := judged(t, tl.Finish())
+	got := map[finding.Cause]int64{}
+	for _, c := range v.Idle {
+		got[c.Cause] = c.NS
+	}
+	if got[finding.UnknownCause] != 5_000_000 || got[finding.Dependency] != 3_000_000 {
+		t.Errorf("%v, want 5 ms unknown and 3 ms of waiting for an event", got)
+	}
+}
+
+// TestOneStepFromACold: a lone step that the host launches in less time than the GPU takes for it decides nothing; one
+// that takes the host longer does, and so do several steps.
+func TestOneStepFromACold(t *testing.T) {
+	for _, c := range []struct {
+		busy, steps int64
+		want        hostoverhead.Answer
+	}{{4000, 1, hostoverhead.Inconclusive}, {2000, 1, hostoverhead.Yes}, {4000, 5, hostoverhead.Yes}} {
+		tl := hosttest.NewTimeline()
+		for i := range c.steps {
+			at := i * 9000
+			tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, at, at+8000)
+			for k := range int64(200) {
+				from := at + 3000*min(k/20, 1) // once the host works for long before it launches
+				launched(tl, "cudaLaunchKernel", "gemm", int(200*i+k+1), from+k, from+k*c.busy/200+5,
+					from+(k+1)*c.busy/200+5)
+			}
+		}
+		v := judged(t, tl.Finish())
+		if v.Verdict != c.want || (v.Ranks[0].ColdStart != "") != (c.want == hostoverhead.Inconclusive) {
+			t.Errorf("%d µs of work in %d steps: %s %q, want %s", c.busy, c.steps, v.Verdict, v.Summary, c.want)
+		}
+	}
+}

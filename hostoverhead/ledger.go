@@ -46,6 +46,7 @@ const (
 	detailLateCollective
 	detailStalled
 	detailFirst
+	detailBefore
 	detailOrphan
 	detailUnnamed
 	detailQuiet
@@ -64,6 +65,7 @@ var details = [...]string{
 	detailLateCollective: "a queued collective started late",
 	detailStalled:        "queued, and late without a recorded wait",
 	detailFirst:          "first call",
+	detailBefore:         "queued first on its stream: work from before the recording may be ahead of it",
 	detailOrphan:         "the next kernel's launch is not in the trace",
 	detailUnnamed:        "unattributed host time",
 	detailQuiet:          "nothing recorded on the launching thread",
@@ -299,6 +301,8 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		}
 	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != classify.NotCollective:
 		c, p.detail = finding.OtherRanks, detailLateCollective
+	case int(g.d.heads[g.kernel.Stream()]) == g.next:
+		c, p.detail = finding.UnknownCause, detailBefore
 	case g.d.alone && !l.events:
 		p.detail = detailStalled
 	}

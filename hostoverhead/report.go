@@ -75,6 +75,9 @@ func (v *Verdict) answer() string {
 	case on != "":
 		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on,
 			percentOf(h.HostNS, h.WallNS), v.Basis)
+	case v.Ranks[v.Deciding].ColdStart != "":
+		return fmt.Sprintf("%s; in a steady run it may be ahead. As recorded the host causes %s of the %s",
+			v.Ranks[v.Deciding].ColdStart, percentOf(h.HostNS, h.WallNS), v.Basis)
 	case v.Ranks[v.Deciding].Captures:
 		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s",
 			nanos(h.HostNS), nanos(h.WallNS))

@@ -14,6 +14,7 @@ type DoubtCode string
 const (
 	DoubtFewKernels                  DoubtCode = "few-kernels"
 	DoubtFewSteps                    DoubtCode = "few-steps"
+	DoubtColdStart                   DoubtCode = "cold-start"
 	DoubtNoSteps                     DoubtCode = "no-steps"
 	DoubtGraphCapture                DoubtCode = "graph-capture"
 	DoubtNoLaunchCalls               DoubtCode = "no-launch-calls"
@@ -46,6 +47,9 @@ var topics = []topic{
 		"Record under load."},
 	{DoubtFewSteps, "Few steps", "The window holds fewer than 3 steps, too few to compare with each other.",
 		"Record more steps."},
+	{DoubtColdStart, "One step from a cold start",
+		"The only step begins on an idle GPU, and launches all its work in less time than the GPU needs for it. In a " +
+			"steady run the host may be ahead.", "Record more steps."},
 	{DoubtNoSteps, "No steps", "No forward pass was found. Shares are of the window, which includes start-up and pauses.",
 		"Record with step annotations."},
 	{DoubtGraphCapture, "Only graph capture", "Every step captures graphs: a server's start, not how it serves.",

@@ -191,6 +191,8 @@ type RankVerdict struct {
 
 	DependsOn string `json:"depends_on,omitempty"` // the activity that decides the answer by itself, "" for none
 
+	// ColdStart says how the only step begins on an idle GPU with less work for the host than for the GPU; "" elsewhere.
+	ColdStart string `json:"cold_start,omitempty"`
 	// Captures says that the window captures graphs: all of its steps do, or most of what the host costs is capturing.
 	Captures bool `json:"captures,omitempty"`
 }

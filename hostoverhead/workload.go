@@ -48,6 +48,7 @@ type deviceWork struct {
 	kernels []interval.Span // union of all but copies and sets
 	count   int             // of kernels and complete graph replays
 	threads []trace.ThreadIndex
+	heads   map[trace.StreamID]int32 // the first of acts on each stream
 
 	alone             bool  // all activities are on one stream
 	rows, compiled    int   // complete graph replays, and kernels that a compiler wrote, replayed ones included
@@ -183,7 +184,7 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 	n := dev.NumKernels()
 	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n),
-		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
+		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n), heads: map[trace.StreamID]int32{}}
 	end := int64(math.MinInt64) // of the kernels that do not exchange data
 	stream := trace.StreamID(trace.None)
 	d.alone = true
@@ -192,6 +193,9 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 		d.alone = d.alone && (len(d.acts) == 0 || e.Stream() == stream)
 		stream = e.Stream()
 		s := timeline.SpanOf(e)
+		if _, known := d.heads[e.Stream()]; !known {
+			d.heads[e.Stream()] = int32(len(d.acts))
+		}
 		d.acts, d.pass, d.path, d.busy = append(d.acts, int32(e.Index())), append(d.pass, int32(k.Place().Pass)),
 			append(d.path, pathOf(e)), append(d.busy, s)
 		if copies(e) {
