@@ -14,7 +14,6 @@ import (
 func TestRecordedModels(t *testing.T) {
 	const (
 		gather = "at::native::vectorized_gather_kernel<16,long>"
-		float  = "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}>"
 		norm   = "at::native::vectorized_layer_norm_kernel<c10::BFloat16,float>"
 		add    = "at::native::vectorized_elementwise_kernel<8,at::native::CUDAFunctor_add<c10::BFloat16>,std::array<char*,3ul>>"
 		mul    = "at::native::elementwise_kernel<128,4,at::native::BinaryFunctor<c10::BFloat16,c10::BFloat16,c10::BFloat16,at::native::binary_internal::MulFunctor<float>>>"
@@ -48,25 +47,33 @@ func TestRecordedModels(t *testing.T) {
 		mixed = append(mixed, words(written, mix, add, written, feed, add))
 	}
 	plain := words(written, attend, add, written, feed, add)
-	few, many := laid(gather, rep(14, plain), words(written, g("head"), last)),
-		laid(gather, rep(24, plain), words(written, g("head"), last))
-	turns := concat(few, few, few, many, many, many, few, few)
-	for i := range turns { // the GPU idles most of the time
-		turns[i].start += int64(i) * 40_000
+	head := words(written, g("head"), last)
+	few := laid(gather, rep(14, plain), head)
+	many := func(pass int) []act { // with another tile in one place
+		layers := rep(24, plain)
+		layers[pass] = strings.Replace(plain, "64x8_down", "64x16_down", 1)
+		return laid(gather, layers, head)
 	}
+	// evenly: the GPU idles as long between passes as within them
+	evenly := func(acts []act, every, busy int64) []act {
+		for i := range acts {
+			acts[i].start, acts[i].dur = 1_000_000_000+int64(i)*every, busy
+		}
+		return acts
+	}
+	steps := slices.Repeat([][]act{laid(words(g("patches"), mul, cat, g("time"), silu, g("time")), rep(14, words(silu,
+		g("modulate"), norm, mul, add, g("qkv"), flash, g("out"), mul, add, norm, mul, add, g("up"), gelu, g("down"), mul,
+		add)), words(silu, g("modulate"), norm, mul, add, g("patch"), add, mul))}, 6)
 	for _, c := range []struct {
 		name string
 		acts []act
 		n    int
 	}{
 		{"norms behind both halves", passes(4, gather, rep(18, words(written, attend, written, add, written, feed,
-			written, add)), words(written, g("head"), last)), 18},
-		{"short convolutions beside attention", passes(4, gather, mixed, words(written, g("head"), last)), 16},
-		{"steps of a denoiser", concat(append([][]act{laid(words(draw, float), nil, "")},
-			slices.Repeat([][]act{laid(words(g("patches"), mul, cat, g("time"), silu, g("time")), rep(14, words(silu,
-				g("modulate"), norm, mul, add, g("qkv"), flash, g("out"), mul, add, norm, mul, add, g("up"), gelu, g("down"),
-				mul, add)), words(silu, g("modulate"), norm, mul, add, g("patch"), add, mul))}, 6)...)...), 14},
-		{"two models in turn", turns, 24},
+			written, add)), head), 18},
+		{"short convolutions beside attention", passes(4, gather, mixed, head), 16},
+		{"steps of a denoiser", evenly(concat(append([][]act{laid(draw, nil, "")}, steps...)...), 5_000, 4_000), 14},
+		{"two models in turn", evenly(concat(few, few, few, many(3), many(9), many(17), few, few), 45_000, 300), 24},
 	} {
 		an, err := layer.Analyze(t.Context(), traceOf(c.acts), layer.Options{})
 		if err != nil {
