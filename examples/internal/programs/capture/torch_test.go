@@ -22,7 +22,7 @@ func TestTorchIsValid(t *testing.T) {
 		"--output-dir", livetest.Folder(t), "--activities", "CPU", "--decode-output-len", "32", "--prefill-input-len",
 		"256")...)
 	t.Log(got.Stdout)
-	if !strings.HasSuffix(got.Stdout, "\nVALID\n") {
+	if !strings.HasSuffix(got.Stdout, "\nVerdict: VALID\n") {
 		t.Errorf("not valid:\n%s", got.Stdout)
 	}
 }
