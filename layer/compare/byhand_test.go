@@ -16,12 +16,17 @@ import (
 
 // steady is a run of eight equal passes: times in µs of gate_up_proj, attention, idle time.
 func steady(gateUp, attention, idle float64) *compare.Side {
+	return steadyBy(1, gateUp, attention, idle)
+}
+
+// steadyBy is steady, with so large a share of the kernels replayed by graphs.
+func steadyBy(graph, gateUp, attention, idle float64) *compare.Side {
 	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Parts: []compare.Part{
 		compare.MadePart("gate_up_proj", "gemm", compare.Memory), compare.MadePart("attention", "fmha", compare.Memory),
 		compare.MadePart("idle", "", compare.Waiting)}}
 	for i := range 8 {
 		us := func(x float64) time.Duration { return time.Duration(1e3 * x) }
-		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1}, 32, us(gateUp),
+		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: graph}, 32, us(gateUp),
 			us(attention), us(idle))
 	}
 	return &compare.Side{Runs: []compare.Run{run}}
@@ -180,4 +185,20 @@ func TestUnrelatedTraces(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs", pairs)
+}
+
+// TestHostsOfTwoRuns: where the host launches the kernels one by one, two runs of one program idle differently by a
+// third, so that it is no change; three times as much idle time is one, and in graph replays a third is.
+func TestHostsOfTwoRuns(t *testing.T) {
+	for _, c := range []struct {
+		graph, idle float64
+		want        compare.Outcome
+	}{{0, 13_500, compare.Inconclusive}, {0, 30_000, compare.Slower}, {1, 13_500, compare.Slower},
+		{0.5, 16_000, compare.Slower},
+		{0.5, 12_000, compare.Inconclusive}} {
+		r := report(t, steadyBy(c.graph, 4000, 3000, 10_000), steadyBy(c.graph, 4000, 3000, c.idle), compare.Options{})
+		if r.Verdict != c.want || (r.WaitFloor > 0) != (c.graph < 1) {
+			t.Errorf("%g of the kernels replayed, idle 10 ms and %g µs: %s; want %s", c.graph, c.idle, r.Text, c.want)
+		}
+	}
 }

@@ -219,7 +219,10 @@ func (c *comparison) floor(r *Report, o *Options) {
 	default:
 		r.Floor, r.FloorFrom = floorElsewhere, "assumed: the GPUs differ or are not known"
 	}
-	c.noise = floors{common: r.Floor}
+	if c.noise = (floors{common: r.Floor}); o.Floor == 0 && !c.runs { // within a replay no host decides
+		c.noise.waits = waitFloor * (1 - min(r.A.Graph, r.B.Graph))
+		r.WaitFloor = c.noise.waits
+	}
 }
 
 // collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their
@@ -259,7 +262,7 @@ func (c *comparison) collect() {
 		}
 	}
 	c.work = c.judge(total, 0, c.noise.common)
-	c.wall = c.judgeWall(total, waits, c.noise.common)
+	c.wall = c.judgeWall(total, waits, c.noise.of(&waits, c.pass))
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
 

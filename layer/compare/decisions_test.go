@@ -57,7 +57,7 @@ func TestOneSided(t *testing.T) {
 		want   Change
 	}{{Transfer, 1, New}, {OfHost, hostSteps, New}, {OfHost, hostSteps - 1, Unchanged}} { // too few show nothing of the host
 		s := []series{{class: c.class, a: values(c.passes, 0, 0), b: values(c.passes, 90_000, 0)}}
-		if j := rulerOf(1e6, false).judgeAll(s, floors{1e-5, 1e-5}, true).rows[0]; j.change != c.want {
+		if j := rulerOf(1e6, false).judgeAll(s, floors{common: 1e-5, host: 1e-5}, true).rows[0]; j.change != c.want {
 			t.Errorf("%s in %d passes: %q, want %q", c.class, c.passes, j.change, c.want)
 		}
 	}

@@ -284,7 +284,7 @@ func (c *comparison) waterfall(r *Report) {
 				continue
 			}
 		}
-		j := c.judge(s, 0, c.noise.of(part.class))
+		j := c.judge(s, 0, c.noise.of(&s, c.pass))
 		if part.class == Memory && known {
 			d := floorB - floorA
 			r.Waterfall = append(r.Waterfall, Row{Operator: "floor of kernels", Class: Memory, Judged: true,

@@ -304,7 +304,11 @@ func (r *Report) caveat() string {
 	if r.FloorFrom == floorGiven {
 		from = "given"
 	}
-	return fmt.Sprintf("; %s, noise of %.3g%% %s", what, 100*r.Floor, from)
+	text := fmt.Sprintf("; %s, noise of %.3g%% %s", what, 100*r.Floor, from)
+	if r.WaitFloor > 0 {
+		text += fmt.Sprintf(" (idle time %.2g%%)", 100*r.WaitFloor)
+	}
+	return text
 }
 
 // floorGiven is where a floor is from that the user knows.

@@ -88,7 +88,7 @@ type HostRow struct {
 // CompareHost judges the operations of runs, B against A, each kind as a family of its own.
 func CompareHost(a, b []*Host, o Options) *HostReport {
 	h := &hostComparison{ruler: rulerOf(0, len(a) > 1 && len(b) > 1), sides: [2][]*Host{a, b},
-		noise: floors{cmp.Or(o.Floor, floorSameGPU), hostFloor}}
+		noise: floors{common: cmp.Or(o.Floor, floorSameGPU), host: hostFloor}}
 	return h.report(&o)
 }
 
@@ -312,7 +312,7 @@ func (h *hostComparison) renames(r *HostReport) {
 	}
 	joined := func(x, y int) (series, result) {
 		s := series{class: of(x).series.class, a: of(x).series.a, b: of(y).series.b, inertia: h.inertia}
-		return s, h.judge(s, 0, h.noise.of(s.class))
+		return s, h.judge(s, 0, h.noise.of(&s, h.pass))
 	}
 	same := func(x, y int) bool {
 		a, b := of(x).count[0], of(y).count[1]

@@ -26,11 +26,15 @@ type judged struct {
 func (j *judged) known() bool { return j.judged || j.change != Unchanged }
 
 // floors are the relative standard deviations between two runs: of GPU work, and of operations of the host.
-type floors struct{ common, host float64 }
+type floors struct{ common, host, waits float64 }
 
-func (f *floors) of(c Class) float64 {
-	if c == OfHost {
+// of is the floor of a series: that of one that waits is a share of the pass, as its times are judged.
+func (f *floors) of(s *series, pass float64) float64 {
+	switch {
+	case s.class == OfHost:
 		return f.host
+	case s.class == Waiting && pass > 0:
+		return math.Hypot(f.common, f.waits*(stat.Mean(s.a)+stat.Mean(s.b))/2/pass)
 	}
 	return f.common
 }
@@ -58,7 +62,7 @@ func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 			byClass[s.class] = k.classShift(rows, s.class, j.shift)
 		}
 		r := &j.rows[i]
-		r.result = k.judge(s, byClass[s.class], floor.of(s.class))
+		r.result = k.judge(s, byClass[s.class], floor.of(&s, k.pass))
 		if s.class != Waiting && (s.class != OfHost || r.enough) { // nothing waits is a time like any other
 			r.change = oneSided(s)
 		}

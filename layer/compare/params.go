@@ -38,6 +38,11 @@ const (
 	floorSameGPU   = 0.0075
 	floorElsewhere = 0.02
 	floorDF        = 12
+	// waitFloor is the relative standard deviation of waiting and idle time between two runs of the same program whose
+	// kernels the host launches one by one. Of five runs in a row of one eager decode on an H200, four idled for 17 to
+	// 23 ms a step, 12% around their mean, and the first for 29 ms, while their kernels took the same time to 0.1%; the
+	// steps of five runs of the same decode by graph replay differed by 0.1%.
+	waitFloor = 0.12
 	// floorLeast is what a learned floor is at least: runs that were equal so far may still differ. It is the
 	// smallest spread between two real runs that was measured (0.22 to 0.26%), halved.
 	floorLeast = 0.0012

@@ -73,6 +73,9 @@ type Report struct {
 	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is
 	// from.
 	Floor float64 `json:"floor"`
+	// WaitFloor is that of waiting and idle time between kernels that the host launches one by one, 0 where none is
+	// assumed.
+	WaitFloor float64 `json:"wait_floor,omitempty"`
 	// Least is the smallest difference that is a finding.
 	Least     time.Duration `json:"least_ns"`
 	FloorFrom string        `json:"floor_from"`
