@@ -16,6 +16,8 @@ const (
 	// growingFrom is how many times as long as the pass before it, of the same work, a pass must take to be remarked
 	// on; the published scripts have the same.
 	growingFrom = 1.5
+	// otherKernels is the part of the kernels that may differ between passes of the same work: preparation, copies.
+	otherKernels = 0.05
 	// uncovered is the least part of GPU time in no pass that gets a note. Copies and sampling between steps are below
 	// a percent.
 	uncovered = 0.01
@@ -32,13 +34,20 @@ func (a *Device) noteDurations() {
 		var group []int
 		for q := p; q < len(a.Passes); q++ {
 			if !seen[q] && a.Passes[q].works() && sameWork(&a.Passes[p], &a.Passes[q]) &&
-				a.Passes[p].Tokens == a.Passes[q].Tokens {
+				a.Passes[p].Tokens == a.Passes[q].Tokens && sameKernels(&a.Passes[p], &a.Passes[q]) {
 				seen[q] = true
 				group = append(group, q)
 			}
 		}
 		a.noteGroup(group, p == a.firstOfModel(p))
 	}
+}
+
+// sameKernels says whether two passes run about as many kernels, where nothing says how many tokens they compute: a
+// prefill runs others than a decode.
+func sameKernels(p, q *ForwardPass) bool {
+	return p.Tokens >= 0 || float64(max(p.Kernels, q.Kernels)-min(p.Kernels, q.Kernels)) <=
+		otherKernels*float64(max(p.Kernels, q.Kernels))
 }
 
 // firstOfModel is the first pass of the model of pass p.

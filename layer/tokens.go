@@ -26,7 +26,9 @@ const minFamilies = 2
 // for each token, and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
 	sizes := map[string][3]int64{} // by launch configuration
-	products := map[string]product{}
+	products, attended := map[string]product{}, map[string]attention{}
+	queries := make([]attention, len(results))
+	cached := map[int]bool{} // models that attend to more than a pass computes
 	for p := range results {
 		if w.Ended() != nil {
 			return
@@ -45,38 +47,125 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 				fp.Tokens, fp.TokenEvidence = n, tokensOfShapes
 			}
 		}
+		at := w.attentionOf(r, attended)
+		queries[p] = at
+		cached[fp.Model] = cached[fp.Model] || at.keys > at.queries
+		if fp.Tokens < 0 && at.queries > 0 && len(r.Second) == 0 {
+			fp.Tokens, fp.TokenEvidence = at.requests*at.queries, tokensOfShapes
+		}
 		if st := r.Step; fp.Stage != StageUnknown && st != nil && Stage(st.Stage) == fp.Stage {
 			fp.StageEvidence = StageByAnnotation
 		} else if fp.Stage != StageUnknown { // a draft model, a rank without requests
 			fp.StageEvidence = StageByKernels
-		} else if w.oneQuery(r) || fp.TokenEvidence == tokensOfGrids && fp.Tokens == 1 {
+		} else if w.oneQuery(r) || at.decodes() || fp.Tokens == 1 {
 			fp.Stage, fp.StageEvidence = StageDecode, StageByKernels
 		}
-		if fp.Stage == StageDecode && fp.Batch < 0 && fp.TokenEvidence == tokensOfGrids {
-			fp.Batch = int(fp.Tokens)
+		if fp.Stage == StageDecode && fp.Batch < 0 {
+			switch {
+			case fp.TokenEvidence == tokensOfGrids:
+				fp.Batch = int(fp.Tokens)
+			case at.decodes():
+				fp.Batch = int(at.requests)
+			}
 		}
 	}
-	a.stagesOfTokens()
-	w.stagesOfLaunches(a, results)
+	a.stagesOfTokens(queries)
+	w.stagesOfLaunches(a, results, cached)
 }
 
 // stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token
-// each: one request runs then.
-func (a *Device) stagesOfTokens() {
+// each: one request runs then. Where inputs of attention were recorded it is one token of each request.
+func (a *Device) stagesOfTokens(queries []attention) {
 	single, other := map[int]bool{}, map[int]bool{} // models that decode one token a pass, and those that decode more
+	each := map[int]bool{}                          // models that decode one token of each request
 	for p := range a.Passes {
 		if fp := &a.Passes[p]; fp.Stage == StageDecode && fp.Tokens > 0 {
 			single[fp.Model] = single[fp.Model] || fp.Tokens == 1
 			other[fp.Model] = other[fp.Model] || fp.Tokens > 1
+			each[fp.Model] = each[fp.Model] || queries[p].decodes()
 		}
 	}
 	for p := range a.Passes {
-		fp := &a.Passes[p]
-		if fp.Stage == StageUnknown && fp.Tokens > 1 && fp.TokenEvidence == tokensOfGrids && single[fp.Model] &&
-			!other[fp.Model] {
+		fp, q := &a.Passes[p], queries[p]
+		switch {
+		case fp.Stage != StageUnknown:
+		case each[fp.Model] && q.queries > 1 && (q.queries == q.keys || q.queries > mostVerified):
+			fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
+			if fp.Batch < 0 {
+				fp.Batch = int(q.requests)
+			}
+		case fp.Tokens > 1 && fp.TokenEvidence == tokensOfGrids && single[fp.Model] && !other[fp.Model]:
 			fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
 		}
 	}
+}
+
+// mostVerified is up to how many tokens of a request may be what a draft model guessed, to be verified.
+const mostVerified = 16
+
+// attention is what its recorded inputs show: how many requests, and the queries and keys of each. It is zero if they
+// are unknown.
+type attention struct{ requests, queries, keys int64 }
+
+// decodes says that each request computes one token, and attends to others before it.
+func (a attention) decodes() bool { return a.queries == 1 && a.keys > 1 }
+
+// attentionOf returns what attention in the layers of a pass ran over, where its queries are as many in all of them;
+// keys are those of the layer with most.
+func (w *work) attentionOf(r *ladder.Result, known map[string]attention) (out attention) {
+	for k, i := range r.Kernels {
+		if r.Layer[k] == trace.None || w.RoleOf(i) != ladder.RoleMixer || w.Replayed(i) {
+			continue
+		}
+		dims := attentionInputs(w.Act(i).Op())
+		if dims == "" {
+			continue
+		}
+		a, ok := known[dims]
+		if !ok {
+			a = attentionIn(dims)
+			known[dims] = a
+		}
+		switch {
+		case a.queries <= 0:
+		case out.queries == 0:
+			out = a
+		case a.queries != out.queries || a.requests != out.requests:
+			return attention{}
+		default:
+			out.keys = max(out.keys, a.keys)
+		}
+	}
+	return out
+}
+
+// attentionInputs returns the recorded inputs of the attention that an op is a part of, "" where there are none.
+func attentionInputs(op trace.Event) string {
+	const prefix, whole, most = "aten::_scaled_dot_product_", "aten::scaled_dot_product_attention", 4
+	if !op.Valid() {
+		return ""
+	}
+	n := 0
+	for e := range op.Enclosing() {
+		if name := e.Name(); name == whole || strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, "_backward") {
+			return e.Shape()
+		}
+		if n++; n == most {
+			break
+		}
+	}
+	return ""
+}
+
+// attentionIn reads the sizes of queries and keys, each [requests, heads, tokens, width].
+func attentionIn(dims string) attention {
+	const axes = 4
+	var sizes [][]int64
+	if json.Unmarshal([]byte(dims), &sizes) != nil || len(sizes) < 2 || len(sizes[0]) != axes ||
+		len(sizes[1]) != axes || sizes[0][0] != sizes[1][0] {
+		return attention{}
+	}
+	return attention{sizes[0][0], sizes[0][2], sizes[1][2]}
 }
 
 // product is what the recorded inputs of a product show: its rows, and the sides of its weight. It is zero if
@@ -134,14 +223,15 @@ func productOf(dims string, at int) product {
 }
 
 // stagesOfLaunches gives stages to the complete passes whose kernels show none, by how they are launched.
-func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
+// cached are models that were seen to attend to tokens of earlier passes.
+func (w *work) stagesOfLaunches(a *Device, results []ladder.Result, cached map[int]bool) {
 	passes := make([]launchedPass, len(results))
 	for p := range results {
 		fp, r := &a.Passes[p], &results[p]
 		usable := fp.Partial == whole && fp.NumLayers > 0 && len(r.Second) == 0
 		passes[p] = launchedPass{model: r.Model, layers: fp.NumLayers, kernels: fp.Kernels, replayed: fp.Replay,
 			known:   !usable || fp.Stage != StageUnknown,
-			decodes: usable && fp.Stage == StageDecode, work: w.times[p].layers}
+			decodes: usable && fp.Stage == StageDecode, work: w.times[p].layers, generates: cached[fp.Model]}
 		for k, i := range r.Kernels {
 			if r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == classify.RoleCacheWrite {
 				passes[p].generates = true

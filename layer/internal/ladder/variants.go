@@ -308,11 +308,11 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 		return nil, Evidence{}
 	}
 	rows, _ := w.rowsOf(kernels, w.Act(kernels[0]).Start())
-	bounds := model.Bounds(rows, w.marksOf(kernels), w.modelNames())
+	marks := w.marksOf(kernels)
+	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, model.Bounds(rows, marks, w.modelNames())))
 	if len(bounds) == 0 {
 		return nil, Evidence{}
 	}
-	bounds = w.joinIdle(kernels, bounds)
 	all := stretches(rows, bounds)
 	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
 	if w.Ended() != nil || !w.recurs(all, clusters, pieces) {
@@ -366,6 +366,21 @@ func (w *Work) marksOf(line []int32) []model.Mark {
 	for k, i := range line {
 		marks[k] = markOf(w.RoleOf(i))
 	}
+	at := 0
+	for run := range runs(line, func(a, b *int32) bool { return w.launchedAlike(*a, *b) }) {
+		mark := model.Mark(0)
+		switch {
+		case !w.Known(run[0]):
+		case w.Replayed(run[0]):
+			mark = model.Inside
+		case len(run) >= longRun:
+			mark = model.Alone
+		}
+		for k := 1; k < len(run); k++ {
+			marks[at+k] |= mark
+		}
+		at += len(run)
+	}
 	return marks
 }
 
@@ -380,6 +395,18 @@ func markOf(r Role) model.Mark {
 		return model.Works
 	}
 	return 0
+}
+
+// longRun is how many kernels in a row that calls of their own launched are a pass rather than the preparation of one
+// or its sampling.
+const longRun = 100
+
+// launchedAlike says whether one graph launch launched two kernels, or calls of their own.
+func (w *Work) launchedAlike(a, b int32) bool {
+	if w.Replayed(a) || w.Replayed(b) {
+		return w.origin[a] == w.origin[b]
+	}
+	return w.Known(a) == w.Known(b)
 }
 
 // joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has
@@ -411,6 +438,22 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 		from = b
 	}
 	return out
+}
+
+// joinParts takes away bounds at fused kernels that look up an embedding, where no pass ended in front: since the place
+// before that may be a bound nothing sampled, and what ran is no stack of layers. A compiler looks an embedding up
+// again where it adds it to what a layer computed.
+func (w *Work) joinParts(line []int32, marks []model.Mark, bounds []int) []int {
+	var memo segment.Memo[int]
+	from := 0
+	return slices.DeleteFunc(bounds, func(b int) bool {
+		part := marks[from:b]
+		s := w.sequenceOf(line[from:b])
+		from = b
+		return marks[b]&model.Begins != 0 && len(w.Facts[w.ID[line[b]]].Ops) > 1 &&
+			!slices.ContainsFunc(part, func(m model.Mark) bool { return m&model.Samples != 0 }) &&
+			!segment.GraphStack(memo.Get(s.Base, func() int { return segment.Number(s) }))
+	})
 }
 
 // smallPass is up to how many kernels without a mixer are no pass: sampling, preparation of a batch. Decoders of

@@ -15,6 +15,10 @@ const (
 	Samples
 	// Works: it is of a layer or of a head: a norm, a product, attention.
 	Works
+	// Alone: calls of their own launched it and a pass's worth of kernels around it.
+	Alone
+	// Inside: the graph launch that launched the one before it launched it, too.
+	Inside
 )
 
 const (
@@ -33,9 +37,9 @@ const (
 // the GPU idles longest.
 func Bounds(rows []Row, marks []Mark, names *Names) []int {
 	is := make([]bool, len(rows)+1)
-	usual := usualGap(rows)
+	usual := usualGap(rows, marks, 0)
 	byMarks(rows, marks, is, usual)
-	for _, i := range restPlaces(rows, names.Base, usual) {
+	for _, i := range restPlaces(rows, marks, names.Base, usual) {
 		near := false
 		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
 			near = near || is[k]
@@ -114,11 +118,16 @@ func longestRest(rows []Row) (longest Span) {
 	return longest
 }
 
-// usualGap is the idle time before a kernel that nine in ten do not exceed.
-func usualGap(rows []Row) Span {
-	gaps := make([]Span, len(rows))
+// usualGap is the idle time before a kernel that nine in ten do not exceed, of those with all of some marks.
+func usualGap(rows []Row, marks []Mark, of Mark) Span {
+	var gaps []Span
 	for i, r := range rows {
-		gaps[i] = r.Gap
+		if marks[i]&of == of {
+			gaps = append(gaps, r.Gap)
+		}
+	}
+	if len(gaps) == 0 {
+		return 1
 	}
 	slices.Sort(gaps)
 	return max(1, gaps[9*len(gaps)/10])
@@ -158,8 +167,19 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 }
 
 // restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests, or of those
-// after it: what a prefill ends with, another pass does not.
-func restPlaces(rows []Row, base []int32, usual Span) []int {
+// after it: what a prefill ends with, another pass does not. A replay is one pass at most: in it the GPU waits for
+// kernels, not for the host. Kernels that calls of their own launch wait for the host anyway.
+func restPlaces(rows []Row, marks []Mark, base []int32, usual Span) []int {
+	alone := max(usual, usualGap(rows, marks, Alone))
+	rest := func(i int) bool {
+		switch {
+		case marks[i]&Inside != 0:
+			return false
+		case marks[i]&Alone != 0:
+			return rows[i].Gap > rests*alone
+		}
+		return rows[i].Gap > rests*usual
+	}
 	type place struct{ a, b, c, d int32 }
 	of := func(i, k int) [2]place { // what is around kernels i … k−1
 		p := place{-1, base[rows[i-1].Name], base[rows[k].Name], -1}
@@ -171,23 +191,23 @@ func restPlaces(rows []Row, base []int32, usual Span) []int {
 		}
 		return [2]place{p, {-1, -1, p.c, p.d}}
 	}
-	rest := map[place]int{}
+	resting := map[place]int{}
 	for i := 1; i < len(rows); i++ {
-		if rows[i].Gap > rests*usual {
+		if rest(i) {
 			for _, p := range of(i, i) {
-				rest[p]++
+				resting[p]++
 			}
 		}
 	}
 	all := map[place][]int{}
 	for i := 1; i < len(rows); i++ {
 		for _, p := range of(i, i) {
-			if rest[p] > 0 {
+			if resting[p] > 0 {
 				all[p] = append(all[p], i)
 			}
 		}
 	}
-	maps.DeleteFunc(all, func(p place, at []int) bool { return len(at) < 2 || 100*rest[p] < restsMost*len(at) })
+	maps.DeleteFunc(all, func(p place, at []int) bool { return len(at) < 2 || 100*resting[p] < restsMost*len(at) })
 	between := map[place]int{} // how often a few kernels are there
 	for i := 1; i < len(rows) && len(all) > 0; i++ {
 		for k := i + 1; k <= min(i+fewDropped, len(rows)-1); k++ {
