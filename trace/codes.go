@@ -49,7 +49,7 @@ var codeInfos = []CodeInfo{
 	{CodeSharedLaunches, "Shared launches", "Kernels name a launch call that another kernel names, too: correlation ids are damaged.", recordAgain},
 	{CodeImpossibleOverlap, "Impossible overlap", "Activities of one stream overlap for most of the GPU time.",
 		recordAgain},
-	{CodeTimeJump, "Time jump", "No GPU works for nearly all of the recording, or for most of it while work was launched: a clock jumped, or the file holds several recordings.", "Record one run, and keep the machine's clock as it is."},
+	{CodeTimeJump, "Time jump", "No GPU works for nearly all of the recording, or for most of it while work was launched. A clock jumped, or the file holds several recordings.", "Record one run, and keep the machine's clock as it is."},
 	{CodeClocksApart, "Clocks apart", "Activities begin before their launch call, or all of them a second or more after it: the clocks of host and GPU differ.", recordAgain},
 	{CodeNoDurations, "No durations", "No GPU activity lasts: their ends were not recorded.", stopFirst},
 	{CodeTimeScale, "Times in another unit", "Durations are a thousand times too short or too long for a GPU.",
