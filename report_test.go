@@ -255,7 +255,8 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 				{"ph":"X","cat":"%s","name":"gemm_kernel","pid":0,"tid":7,"ts":%d,"dur":20,"args":{"correlation":%d,"device":0,"stream":7}},`, 1+c.apart*i, i, c.kind, 5+c.apart*i, i)
 		}
 		writeFile(t, path, `{"traceEvents":[`+b.String()+
-			`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":120}]}`)
+			`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":60},
+			{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":60,"dur":60}]}`)
 		r := reported(t, path, strata.ReportOptions{})
 		if !strings.Contains(r.Verdict, c.verdict) || !strings.Contains(r.HostText, c.host) {
 			t.Errorf("%s, %d µs apart: %q, host %q; want %q and %q in them", c.kind, c.apart, r.Verdict, r.HostText,

@@ -1,87 +1,124 @@
 package layer_test
 
 import (
-	"slices"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
-// TestRecordedModels: runs in the manner of models that were recorded with transformers and diffusers: norms of single
-// operations behind both halves of layers, short convolutions beside attention in no period, steps of a denoiser after
-// one draw of numbers, and two models in turn that run the same kernels in 14 and in 24 layers, whose host is slow.
-func TestRecordedModels(t *testing.T) {
-	const (
-		gather = "at::native::vectorized_gather_kernel<16,long>"
-		norm   = "at::native::vectorized_layer_norm_kernel<c10::BFloat16,float>"
-		add    = "at::native::vectorized_elementwise_kernel<8,at::native::CUDAFunctor_add<c10::BFloat16>,std::array<char*,3ul>>"
-		mul    = "at::native::elementwise_kernel<128,4,at::native::BinaryFunctor<c10::BFloat16,c10::BFloat16,c10::BFloat16,at::native::binary_internal::MulFunctor<float>>>"
-		silu   = "at::native::vectorized_elementwise_kernel<8,at::native::silu_kernel,std::array<char*,2ul>>"
-		gelu   = "at::native::vectorized_elementwise_kernel<4,at::native::GeluCUDAKernelImpl,std::array<char*,2ul>>"
-		flash  = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1_cga1x1x1_kernel0_0"
-		conv   = "at::native::conv_depthwise2d_forward_kernel_generic<c10::BFloat16,int>"
-		draw   = "at::native::distribution_elementwise_grid_stride_kernel<float,4,normal>"
-		cat    = "at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,4,64,64>"
-		last   = "at::native::reduce_kernel<512,1,at::native::ReduceOp<c10::BFloat16,at::native::ArgMaxOps<float>>>"
-	)
-	words := func(w ...string) string { return strings.Join(w, " ") }
-	g := func(shape string) string { return "nvjet_sm90_tst_" + shape + "_v_bz_TNT" }
-	written := words("at::native::unrolled_elementwise_kernel<at::native::copy_device_to_device>",
-		"at::native::vectorized_elementwise_kernel<4,at::native::pow_tensor_scalar_kernel_impl<float,float>>",
-		"at::native::reduce_kernel<512,1,at::native::ReduceOp<float,at::native::MeanOps<float,float,float,float>>>",
-		"at::native::vectorized_elementwise_kernel<4,at::native::CUDAFunctorOnSelf_add<float>,std::array<char*,2ul>>",
-		"at::native::vectorized_elementwise_kernel<4,at::native::rsqrt_kernel_cuda,std::array<char*,2ul>>",
-		"at::native::elementwise_kernel<128,2,at::native::BinaryFunctor<float,float,float,at::native::binary_internal::MulFunctor<float>>>")
-	attend := words(g("8x64_q"), g("8x64_k"), g("8x64_k"), mul, cat, mul, cat, flash, g("8x64_o"))
-	feed := words(g("64x8_up"), silu, g("64x8_up"), mul, g("64x8_down"))
-	passes := func(n int, prologue string, layers []string, epilogue string) []act {
-		return concat(slices.Repeat([][]act{laid(prologue, layers, epilogue)}, n)...)
-	}
-	var mixed []string
-	for l := range 16 {
-		mix := words(g("64x8_in"), mul, cat, conv, mul, g("8x64_out"))
-		if slices.Contains([]int{2, 5, 8, 10, 12, 14}, l) {
-			mix = attend
-		}
-		mixed = append(mixed, words(written, mix, add, written, feed, add))
-	}
-	plain := words(written, attend, add, written, feed, add)
-	head := words(written, g("head"), last)
-	few := laid(gather, rep(14, plain), head)
-	many := func(pass int) []act { // with another tile in one place
-		layers := rep(24, plain)
-		layers[pass] = strings.Replace(plain, "64x8_down", "64x16_down", 1)
-		return laid(gather, layers, head)
-	}
-	// evenly: the GPU idles as long between passes as within them
-	evenly := func(acts []act, every, busy int64) []act {
-		for i := range acts {
-			acts[i].start, acts[i].dur = 1_000_000_000+int64(i)*every, busy
-		}
-		return acts
-	}
-	steps := slices.Repeat([][]act{laid(words(g("patches"), mul, cat, g("time"), silu, g("time")), rep(14, words(silu,
-		g("modulate"), norm, mul, add, g("qkv"), flash, g("out"), mul, add, norm, mul, add, g("up"), gelu, g("down"), mul,
-		add)), words(silu, g("modulate"), norm, mul, add, g("patch"), add, mul))}, 6)
+// TestRecordedRuns: runs of PyTorch that were recorded for this test, of models with a known number of layers. What
+// each activity is stands in the recording, from the ranges, regions and graph launches that the run had around it.
+func TestRecordedRuns(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		acts []act
-		n    int
+		name           string
+		layers, passes int
+		strays         int // activities that are placed in the pass before theirs
 	}{
-		{"norms behind both halves", passes(4, gather, rep(18, words(written, attend, written, add, written, feed,
-			written, add)), head), 18},
-		{"short convolutions beside attention", passes(4, gather, mixed, head), 16},
-		{"steps of a denoiser", evenly(concat(append([][]act{laid(draw, nil, "")}, steps...)...), 5_000, 4_000), 14},
-		{"two models in turn", evenly(concat(few, few, few, many(3), many(9), many(17), few, few), 45_000, 300), 24},
+		{"llama16-prefill-replays", 16, 9, 0}, // an eager prefill, then eight replays of one graph
+		{"llama16-compiled", 16, 9, 0},        // torch.compile: the first and the last layer are fused with what is beside them
+		{"llama16-compiled-graphs", 16, 9, 8}, // the same by graph launches; before each one is a copy into its input
+		{"lfm2-16", 16, 2, 0},                 // layers of two kinds in no period
+		{"gemma2-18", 18, 2, 0},               // norms behind both halves of a layer
+		{"dit14-6steps", 14, 6, 0},            // a denoising loop
 	} {
-		an, err := layer.Analyze(t.Context(), traceOf(c.acts), layer.Options{})
-		if err != nil {
-			t.Fatal(err)
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(testdata.Root(t), "testdata", "recorded", c.name+".json.gz")
+			tr, err := trace.Open(t.Context(), path, trace.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := analyze(t, tr, layer.Options{})
+			if len(a.Passes) != c.passes {
+				t.Errorf("%d passes, want %d", len(a.Passes), c.passes)
+			}
+			for _, p := range a.Passes {
+				if p.NumLayers != c.layers {
+					t.Errorf("pass %d has %d layers, want %d", p.Index, p.NumLayers, c.layers)
+				}
+			}
+			checkRecorded(t, a, recorded(t, path), c.strays)
+		})
+	}
+}
+
+// recordedActivity is a GPU activity of a recorded run: Truth is "PASS LAYER", where LAYER is "-" outside of layers or
+// where the recording does not say, and "" for what is in no pass.
+type recordedActivity struct {
+	Args struct {
+		Truth  string
+		Stream *int
+	}
+}
+
+// recorded lists the GPU activities of a recorded run, by start.
+func recorded(t *testing.T, path string) (out []recordedActivity) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ TraceEvents []recordedActivity }
+	if err := json.NewDecoder(z).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range doc.TraceEvents {
+		if e.Args.Stream != nil {
+			out = append(out, e)
 		}
-		d := &an.Devices[0]
-		if share, _ := unseenShare(d, c.acts, c.n); share < 0.999 || d.NumLayers != c.n {
-			t.Errorf("%s: %.1f%% right, %d layers, want 99.9%% and %d\n%v", c.name, 100*share, d.NumLayers, c.n, d.Evidence)
+	}
+	return out
+}
+
+// checkRecorded holds the pass and the layer of each activity against the truth: each pass of the recording is one that
+// was found, and no other.
+func checkRecorded(t *testing.T, a *layer.Device, truth []recordedActivity, strays int) {
+	t.Helper()
+	if a.NumKernels() != len(truth) {
+		t.Fatalf("%d activities, the recording has %d", a.NumKernels(), len(truth))
+	}
+	shared := map[string]map[int]int{} // activities by the recording's pass and the one found
+	wrongLayer := 0
+	for i, want := range truth {
+		pass, number, ok := strings.Cut(want.Args.Truth, " ")
+		if !ok {
+			continue
 		}
+		got := a.Kernel(i).Place()
+		if shared[pass] == nil {
+			shared[pass] = map[int]int{}
+		}
+		shared[pass][got.Pass]++
+		if number != "-" && number != strconv.Itoa(got.Layer) {
+			wrongLayer++
+		}
+	}
+	found, elsewhere := map[int]bool{}, 0
+	for _, by := range shared {
+		most := 0
+		for p, n := range by {
+			elsewhere += n
+			if n > by[most] {
+				most = p
+			}
+		}
+		elsewhere -= by[most]
+		found[most] = true
+	}
+	if len(shared) == 0 || len(found) != len(shared) || elsewhere != strays || wrongLayer > 0 {
+		t.Errorf("%d passes of the recording are %d; %d activities are elsewhere, want %d; %d are in another layer",
+			len(shared), len(found), elsewhere, strays, wrongLayer)
 	}
 }

@@ -75,7 +75,9 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 			if g.Start[i] < launches.Start[l] {
 				early++
 			}
-			waited = max(waited, min(gap, g.Start[i]-launches.End(int(l))))
+			if i > 1 && i < g.Len()-1 { // a jump moves what comes after; a single activity may be wrong alone
+				waited = max(waited, min(gap, g.Start[i]-launches.End(int(l))))
+			}
 			if kernel(i) && plain(l) {
 				if taken[l] {
 					shared++

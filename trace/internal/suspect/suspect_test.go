@@ -59,8 +59,12 @@ func TestSuspects(t *testing.T) {
 			}
 		}
 	}
-	last := func(by int64) func(*column.Columns, []int32) {
-		return func(g *column.Columns, _ []int32) { g.Start[len(g.Start)-1] += by }
+	last := func(n int, by int64) func(*column.Columns, []int32) { // n of them
+		return func(g *column.Columns, _ []int32) {
+			for i := range n {
+				g.Start[len(g.Start)-1-i] += by
+			}
+		}
 	}
 	early := func(n int) func(*column.Columns, []int32) {
 		return func(g *column.Columns, _ []int32) {
@@ -108,10 +112,12 @@ func TestSuspects(t *testing.T) {
 		{"a call begins in the middle", 2, ten, 1, at(2*ten - 10), ""},
 		{"a call begins at its end", 2, ten + 10, 1, at(ten + 20), "time-jump=1"},
 		{"two jumps", 3, 1, 1, at(2*ten, 4*ten), "time-jump=2"},
-		{"one begins nearly a second late", 3, 10, 10, last(1e9 + 4), ""},
-		{"one begins a second late", 3, 10, 10, last(1e9 + 5), "time-jump=1"},
-		{"half of all is that", 3, 1e9, 1e9, last(5e9 - 10), ""},
-		{"more is", 3, 1e9, 1e9, last(5e9 - 9), "time-jump=1"},
+		{"two begin nearly a second late", 4, 10, 10, last(2, 1e9+4), ""},
+		{"two begin a second late", 4, 10, 10, last(2, 1e9+5), "time-jump=1"},
+		{"the last alone does", 4, 10, 10, last(1, 1e9+5), ""},
+		{"all but the first do", 4, 10, 10, last(3, 1e9+5), ""},
+		{"half of all is that", 4, 1e9, 1e9, last(2, 6e9-10), ""},
+		{"more is", 4, 1e9, 1e9, last(2, 6e9-9), "time-jump=1"},
 		{"one in a hundred begins early", 100, 2000, 1000, early(1), ""},
 		{"two do", 100, 2000, 1000, early(2), "clocks-apart=2"},
 		{"all begin a second late", 3, 10, 10, late(1e9 - 5), ""},
