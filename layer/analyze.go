@@ -264,7 +264,7 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 	}
 	for p := range results {
 		if fp := &a.Passes[p]; mixing[results[p].Key()] && fp.Stage == StageUnknown && fp.Partial == whole &&
-			fp.NumLayers > 0 && !mixes[p] {
+			fp.NumLayers > 0 && !mixes[p] && fp.Tokens <= 1 { // a rank without requests runs one token at most
 			fp.Stage = StageIdle
 		}
 	}

@@ -316,6 +316,8 @@ func TestIdlePassesByHand(t *testing.T) {
 	}{
 		{"layers without a mixer", without, "m", ForwardPass{NumLayers: 3}, StageIdle},
 		{"one layer without a mixer", without, "m", ForwardPass{NumLayers: 1}, StageIdle},
+		{"of one token", without, "m", ForwardPass{NumLayers: 3, Tokens: 1}, StageIdle},
+		{"of two tokens", without, "m", ForwardPass{NumLayers: 3, Tokens: 2}, StageUnknown},
 		{"no layers", without, "m", ForwardPass{}, StageUnknown},
 		{"with a mixer", with, "m", ForwardPass{NumLayers: 3}, StageUnknown},
 		{"cut", without, "m", ForwardPass{NumLayers: 3, Partial: CutAtEnd}, StageUnknown},
