@@ -252,7 +252,7 @@ func (r *Report) hostBound(stage layer.Stage) bool {
 // sentence says what bounds the run.
 func (r *Report) sentence() string {
 	switch {
-	case r.main() == nil && strings.Contains(r.codes(), string(trace.CodeNoTimes)):
+	case r.main() == nil && r.remark(trace.CodeNoTimes) != nil:
 		return "No GPU activity has a time."
 	case r.main() == nil:
 		return "No GPU activity was recorded."
@@ -314,14 +314,21 @@ func (r *Report) dependsOn() string {
 			}
 		}
 	}
-	for _, t := range r.HealthNotes {
-		for _, f := range t.Findings {
-			if f.Code == trace.CodeOneRow {
-				return f.Message
-			}
-		}
+	if f := r.remark(trace.CodeOneRow); f != nil {
+		return f.Message
 	}
 	return ""
+}
+
+// remark is the first of a code on the recordings, nil where there is none.
+func (r *Report) remark(code trace.Code) *trace.Remark {
+	for i := range r.HealthNotes {
+		list := r.HealthNotes[i].Findings
+		if at := slices.IndexFunc(list, func(f trace.Remark) bool { return f.Code == code }); at >= 0 {
+			return &list[at]
+		}
+	}
+	return nil
 }
 
 // basis is what shares of the steps are of: the window where no part has separate passes.

@@ -303,7 +303,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		c, p.detail = finding.OtherRanks, detailLateCollective
 	case int(g.d.heads[g.kernel.Stream()]) == g.next:
 		c, p.detail = finding.UnknownCause, detailBefore
-	case g.d.alone && !l.events:
+	case len(g.d.heads) == 1 && !l.events: // one stream works
 		p.detail = detailStalled
 	}
 	p.cause = c

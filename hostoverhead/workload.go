@@ -50,7 +50,6 @@ type deviceWork struct {
 	threads []trace.ThreadIndex
 	heads   map[trace.StreamID]int32 // the first of acts on each stream
 
-	alone             bool  // all activities are on one stream
 	rows, compiled    int   // complete graph replays, and kernels that a compiler wrote, replayed ones included
 	exchange, compute int64 // time of the kernels that exchange data between GPUs, and that in which others run
 }
@@ -113,7 +112,8 @@ func captureSpans(t *trace.Trace) []interval.Span {
 // awaitsEvents reports whether a stream was told to wait for an event or a value.
 func awaitsEvents(t *trace.Trace) bool {
 	for id := range t.NumNames() {
-		if strings.Contains(strings.ReplaceAll(t.Name(trace.NameID(id)), " ", ""), "StreamWait") {
+		// Kineto writes "Stream Wait Event" for what the driver synchronised.
+		if name := t.Name(trace.NameID(id)); strings.Contains(name, "StreamWait") || strings.Contains(name, "Stream Wait") {
 			return true
 		}
 	}
@@ -186,12 +186,8 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n),
 		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n), heads: map[trace.StreamID]int32{}}
 	end := int64(math.MinInt64) // of the kernels that do not exchange data
-	stream := trace.StreamID(trace.None)
-	d.alone = true
 	for k := range dev.Kernels() {
 		e, f := k.Event(), k.Facts()
-		d.alone = d.alone && (len(d.acts) == 0 || e.Stream() == stream)
-		stream = e.Stream()
 		s := timeline.SpanOf(e)
 		if _, known := d.heads[e.Stream()]; !known {
 			d.heads[e.Stream()] = int32(len(d.acts))

@@ -219,10 +219,10 @@ func (c *comparison) floor(r *Report, o *Options) {
 	default:
 		r.Floor, r.FloorFrom = floorElsewhere, "assumed: the GPUs differ or are not known"
 	}
-	if c.noise = (floors{common: r.Floor}); o.Floor == 0 && !c.runs { // within a replay no host decides
-		c.noise.waits = waitFloor * (1 - min(r.A.Graph, r.B.Graph))
-		r.WaitFloor = c.noise.waits
+	if o.Floor == 0 && !c.runs { // within a replay no host decides
+		r.WaitFloor = waitFloor * (1 - min(r.A.Graph, r.B.Graph))
 	}
+	c.noise = floors{common: r.Floor, waits: r.WaitFloor}
 }
 
 // collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their

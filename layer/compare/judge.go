@@ -25,7 +25,8 @@ type judged struct {
 // known reports whether something may be said.
 func (j *judged) known() bool { return j.judged || j.change != Unchanged }
 
-// floors are the relative standard deviations between two runs: of GPU work, and of operations of the host.
+// floors are the relative standard deviations between two runs: of GPU work, of operations of the host, and of waiting
+// and idle time.
 type floors struct{ common, host, waits float64 }
 
 // of is the floor of a series: that of one that waits is a share of the pass, as its times are judged.

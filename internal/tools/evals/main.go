@@ -29,16 +29,10 @@ func main() {
 	agent := flag.String("agent", "", "`COMMAND` of an agent, {} where the file with the prompt goes; its last line has to begin with ANSWER:")
 	every := flag.Int("every", 1, "with -agent: ask about every `N`th case only")
 	flag.Parse()
-	if err := evaluate(*out, *agent, *every); err != nil {
-		fmt.Fprintln(os.Stderr, "evals:", err)
-		os.Exit(1)
-	}
+	repository.Run("evals", func() error { return evaluate(*out, *agent, *every) })
 }
 
 func evaluate(out, agent string, every int) error {
-	if err := repository.Enter(); err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "evals-")
 	if err != nil {
 		return err

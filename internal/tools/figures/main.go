@@ -43,14 +43,7 @@ compare --a TRACE --b NEXT
 `
 
 func main() {
-	err := repository.Enter()
-	if err == nil {
-		err = run(os.Args[1:], os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "figures:", err)
-		os.Exit(1)
-	}
+	repository.Run("figures", func() error { return run(os.Args[1:], os.Stdout) })
 }
 
 func run(args []string, stdout io.Writer) error {

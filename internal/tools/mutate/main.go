@@ -24,14 +24,7 @@ import (
 const measured = "trace,classify,profile,layer,triage,hostoverhead"
 
 func main() {
-	err := repository.Enter()
-	if err == nil {
-		err = run(os.Args[1:], os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "mutate:", err)
-		os.Exit(1)
-	}
+	repository.Run("mutate", func() error { return run(os.Args[1:], os.Stdout) })
 }
 
 func run(args []string, stdout io.Writer) error {

@@ -19,16 +19,9 @@ import (
 )
 
 func main() {
-	if err := repository.Enter(); err != nil {
-		fmt.Fprintln(os.Stderr, "perf:", err)
-		os.Exit(1)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "perf:", err)
-		os.Exit(1)
-	}
+	repository.Run("perf", func() error { return run(ctx, os.Args[1:], os.Stderr) })
 }
 
 // run parses the flags, measures and writes the page.

@@ -3,12 +3,25 @@ package repository
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
 const declared = "module github.com/llmstrata/strata"
+
+// Run runs a tool in the repository's root. An error is printed with the tool's name, and ends it with exit code 1.
+func Run(tool string, run func() error) {
+	err := Enter()
+	if err == nil {
+		err = run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, tool+":", err)
+		os.Exit(1)
+	}
+}
 
 // Enter makes the repository's root the working directory. "go run -C internal/tools"
 // starts a tool in this nested module, while its flags name files from the root.

@@ -26,14 +26,7 @@ import (
 )
 
 func main() {
-	if err := repository.Enter(); err != nil {
-		fmt.Fprintln(os.Stderr, "tracegen:", err)
-		os.Exit(1)
-	}
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "tracegen:", err)
-		os.Exit(1)
-	}
+	repository.Run("tracegen", func() error { return run(os.Args[1:], os.Stdout) })
 }
 
 // run parses the flags and writes the files.
