@@ -334,3 +334,18 @@ func TestIdlePassesByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestSameKernelsByHand: where tokens are unknown, passes of the same work run as many kernels, up to one in twenty.
+func TestSameKernelsByHand(t *testing.T) {
+	for _, c := range []struct {
+		tokens int64
+		p, q   int
+		want   bool
+	}{{-1, 100, 100, true}, {-1, 100, 105, true}, {-1, 105, 100, true}, {-1, 100, 106, false}, {-1, 106, 100, false},
+		{8, 100, 900, true}} {
+		p, q := &ForwardPass{Tokens: c.tokens, Kernels: c.p}, &ForwardPass{Tokens: c.tokens, Kernels: c.q}
+		if got := sameKernels(p, q); got != c.want {
+			t.Errorf("%d and %d kernels, %d tokens: %t", c.p, c.q, c.tokens, got)
+		}
+	}
+}
