@@ -293,7 +293,8 @@ func TestAttentionOfAMixedBatch(t *testing.T) {
 	pairs := 7671310 - 7475785/2.0 + 34489      // Σ sq·sk − Σ sq²/2 of context, and Σ sq·sk of generation
 	fresh := 8192 * (2*64*64 + 2*8*64) * 2.0    // queries, results, keys and values of the tokens, 2 bytes each
 	older := (8430 + 34489 - 8192) * 2 * 8 * 64 * 2.0
-	r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"))
+	original := testdata.SharedGlob(t, "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz")[0] // the copy lacks inputs
+	r, _, _, _ := counted(t, original)
 	i := slices.IndexFunc(r.Operators, func(o roofline.Row) bool { return o.Operator == "attention" })
 	if i < 0 {
 		t.Fatal("no attention")
@@ -307,7 +308,7 @@ func TestAttentionOfAMixedBatch(t *testing.T) {
 		}
 	}
 	// The same without the step's sums: nothing bounds it from above, and no gain is claimed of it.
-	text := decompressed(t, testdata.Shared(t, "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"))
+	text := decompressed(t, original)
 	path := filepath.Join(t.TempDir(), "no-sums.json")
 	step := regexp.MustCompile(`execute_8192_context_9\([^)]*\)_generation_37\([^)]*\)`)
 	if err := os.WriteFile(path, step.ReplaceAll(text, []byte("execute_8192_context_9(8155)_generation_37(37)")),
