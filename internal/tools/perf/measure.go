@@ -121,8 +121,8 @@ func (b *bench) measure(ctx context.Context, size string, loadOnly bool) (fileRe
 	}
 	if r.noPython == "" {
 		list = append(list,
-			contender{"Python json.load", "gz", []string{"python3", "-c", pythonLoad, packed}, true},
-			contender{"Python json.load", "plain", []string{"python3", "-c", pythonLoad, plain}, true})
+			contender{pythonLoads, "gz", []string{"python3", "-c", pythonLoad, packed}, true},
+			contender{pythonLoads, "plain", []string{"python3", "-c", pythonLoad, plain}, true})
 	}
 	// Once for nothing: files come into the cache, and memory to the machine.
 	if _, err := b.once(ctx, list[1]); err != nil {
@@ -223,7 +223,7 @@ func (b *bench) turns(ctx context.Context, list []contender, r *fileResult) erro
 		if c.name == everything && (r.events == 0 || c.file != "pftrace") { // the copy has tracks of its own
 			r.events = m.events
 		}
-		r.rows = append(r.rows, row{name: c.name, file: c.file, took: m.took, peak: m.peak})
+		r.rows = append(r.rows, row{name: c.name, file: c.file, took: m.took, spread: spread(samples[i], m.took), peak: m.peak})
 	}
 	return nil
 }
@@ -281,4 +281,13 @@ func median(list []sample) sample {
 		took:   time.Duration(middle(func(s sample) int64 { return int64(s.took) })),
 		peak:   middle(func(s sample) int64 { return s.peak }),
 	}
+}
+
+// spread is how far the slowest and the fastest run lie apart, as a share of their median.
+func spread(list []sample, median time.Duration) float64 {
+	least, most := list[0].took, list[0].took
+	for _, s := range list {
+		least, most = min(least, s.took), max(most, s.took)
+	}
+	return (most - least).Seconds() / median.Seconds()
 }

@@ -58,30 +58,15 @@ func (r *exportResult) markdown(b *bytes.Buffer) error {
 	fmt.Fprintf(b, "\n## Nsight Systems export: %s kernels, %s API calls, %s NVTX ranges\n\n%s bytes of SQLite. Python runs `%s`: the three queries alone, nothing is analysed. strata reads the same rows, sorts them and links launches to kernels.\n\n",
 		table.Count(int64(r.stats.Kernels)), table.Count(int64(r.stats.Calls)), table.Count(int64(r.stats.Ranges)),
 		table.Count(r.bytes), pythonQueries)
-	python := row{}
+	t := table.New(table.Text("What"), table.Number("Time (s)"), spreadColumn(), table.Number("ns/row"),
+		table.Number("Peak memory"), table.Number("Python's time"), table.Number("Python's memory"))
 	for _, x := range r.rows {
-		if x.name == pythonExport {
-			python = x
-		}
-	}
-	t := table.New(table.Text("What"), table.Number("Time (s)"), table.Number("ns/row"), table.Number("Peak memory"),
-		table.Number("Python's time"), table.Number("Python's memory"))
-	for _, x := range r.rows {
-		times, memory, perRow := table.None, table.None, table.None
-		if python.took > 0 && x.name != pythonExport {
-			times = table.Times(python.took.Seconds()/x.took.Seconds(), 1)
-			if x.peak > 0 && python.peak > 0 {
-				memory = table.Times(float64(python.peak)/float64(x.peak), 1)
-			}
-		}
+		times, memory := x.against(r.find(pythonExport, x.file))
+		perRow := table.None
 		if r.events > 0 {
 			perRow = table.Fixed(float64(x.took.Nanoseconds())/float64(r.events), 1)
 		}
-		peak := table.None
-		if x.peak > 0 {
-			peak = table.Bytes(x.peak)
-		}
-		t.Row(x.name, table.Seconds(x.took, 3), perRow, peak, times, memory)
+		t.Row(x.name, table.Seconds(x.took, 3), x.spreadText(), perRow, x.memory(), times, memory)
 	}
 	return t.WriteMarkdown(b)
 }

@@ -37,6 +37,13 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+func TestSpread(t *testing.T) {
+	list := []sample{{took: 9}, {took: 12}, {took: 10}}
+	if got := spread(list, median(list).took); math.Abs(got-.3) > 1e-9 {
+		t.Errorf("spread of 9, 10 and 12 = %v, want .3 of the median", got)
+	}
+}
+
 func TestPage(t *testing.T) {
 	p := page{runs: 3, machine: machine{date: "2000-01-02", commit: "abc", cpu: "CPU", system: "os/arch", cores: 2,
 		memory: 1 << 30, goVersion: "go1", python: "3"}}
@@ -44,15 +51,15 @@ func TestPage(t *testing.T) {
 		p.files = append(p.files, fileResult{
 			size: "x", plainBytes: gb * 1e9, packedBytes: gb * 1e8, events: gb * 1e6,
 			rows: []row{
-				{"strata, everything", "gz", time.Duration(gb) * time.Second, 10e6 + gb*100e6},
-				{"triage, whole program", "gz", time.Duration(gb) * 2 * time.Second, 0},
-				{"Python json.load", "gz", time.Duration(gb) * 30 * time.Second, 5000 << 20},
+				{"strata, everything", "gz", time.Duration(gb) * time.Second, .02, 10e6 + gb*100e6},
+				{"triage, whole program", "gz", time.Duration(gb) * 2 * time.Second, .1, 0},
+				{"Python json.load", "gz", time.Duration(gb) * 30 * time.Second, 0, 5000 << 20},
 			},
 		})
 	}
 	p.files[2].noPython = "too large"
 	p.ranks = ranksResult{64, fileResult{size: "20MB",
-		rows: []row{{"strata, one rank at a time", "gz", 2 * time.Second, 100 << 20}}}}
+		rows: []row{{"strata, one rank at a time", "gz", 2 * time.Second, .25, 100 << 20}}}}
 	text, err := p.markdown()
 	if err != nil {
 		t.Fatal(err)
@@ -63,16 +70,16 @@ func TestPage(t *testing.T) {
 	want := `4,000,000 events, 4,000,000,000 bytes, as gzip 400,000,000 bytes. What each GB adds is the slope of a line through traces of x, x, x
 (least squares; R² of the time is 1.0000 or more).
 
-| What | File | Time (s) | MB/s | Peak memory | Python's time | Python's memory | Each GB adds |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| strata, everything | gz | 4.000 | 1000 | 410 MB | 30.0× | 12.8× | 1.000 s, 100 MB |
-| triage, whole program | gz | 8.000 | 500 | - | 15.0× | - | 2.000 s |
-| Python json.load | gz | 120.000 | 33 | 5.24 GB | - | - | 30.000 s, 0 MB |`
+| What | File | Time (s) | Spread | MB/s | Of load | Peak memory | Python's time | Python's memory | Each GB adds |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| strata, everything | gz | 4.000 | 2% | 1000 | 1.00× | 410 MB | 30.0× | 12.8× | 1.000 s, 100 MB |
+| triage, whole program | gz | 8.000 | 10% | 500 | 2.00× | - | 15.0× | - | 2.000 s |
+| Python json.load | gz | 120.000 | 0% | 33 | 30.00× | 5.24 GB | - | - | 30.000 s, 0 MB |`
 	if diff := cmp.Diff(want, section); diff != "" {
 		t.Errorf("section (-want +got):\n%s", diff)
 	}
 	for _, part := range []string{"abc", "2000-01-02", "Python 3", "Python was left out: too large.",
-		"## A directory of 64 ranks of 20MB", "| strata, one rank at a time | 2.000 | 0.0312 | 105 MB |"} {
+		"## A directory of 64 ranks of 20MB", "| strata, one rank at a time | 2.000 | 25% | 0.0312 | 105 MB |"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the page lacks %q:\n%s", part, got)
 		}
