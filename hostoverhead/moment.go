@@ -32,15 +32,11 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 	return found
 }
 
-// lanes are the lanes that show what a thread did, in the order of lookup.
-var lanes = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code,
-	timeline.AroundRange, timeline.AroundFrame}
-
 // host explains a span by what a thread was doing.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
 	thread := l.threads[th]
 	var m timeline.Moment
-	thread.Now.Moments(span, &m, lanes, func(s interval.Span) {
+	thread.Now.Moments(span, &m, timeline.HostLanes, func(s interval.Span) {
 		m[timeline.Sampled] = thread.Sampled(l.w.t, s)
 		list := g.d.layers.Waits()
 		at := sort.Search(len(list), func(i int) bool { return int64(list[i].End) > s.Start })
@@ -80,7 +76,7 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	}
 	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = g.unnamed(c, detail)
-	if around := aroundOf(m); around.Valid() && c.Group() == finding.HostWaiting &&
+	if around := m.Around(); around.Valid() && c.Group() == finding.HostWaiting &&
 		l.meanings.Around(around.Name).Cause == c {
 		p.code = around.Name // what it waits in says more than the call in which it does
 	}
@@ -131,14 +127,6 @@ func workOf(d *deviceWork) (out []interval.Span) {
 	return out
 }
 
-// aroundOf is the range or frame within which waits have a meaning of their own; an invalid one for none.
-func aroundOf(m *timeline.Moment) *timeline.Piece {
-	if p := &m[timeline.AroundRange]; p.Valid() {
-		return p
-	}
-	return &m[timeline.AroundFrame]
-}
-
 // momentCause is the cause of a moment. between says that it lies between two steps; began that the host works on the
 // step that comes next.
 func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.Cause, uint8) {
@@ -146,7 +134,7 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.C
 		&m[timeline.Code]
 	inRange, inCode := l.name(rng.Name), l.name(code.Name)
 	around := waits.Around{}
-	if p := aroundOf(m); p.Valid() {
+	if p := m.Around(); p.Valid() {
 		around = l.meanings.Around(p.Name)
 	}
 	if p := &m[timeline.System]; p.Valid() {

@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
@@ -84,9 +85,9 @@ func captureSpans(t *trace.Trace) []interval.Span {
 	marks, any := make([]uint8, t.NumNames()), false
 	for id := range marks {
 		switch name := t.Name(trace.NameID(id)); {
-		case strings.HasSuffix(name, "StreamBeginCapture"), strings.Contains(name, "StreamBeginCapture_v"):
+		case kind.BeginsCapture(name):
 			marks[id], any = begins, true
-		case strings.Contains(name, "StreamEndCapture"), strings.Contains(name, "GraphInstantiate"):
+		case kind.EndsCapture(name), strings.Contains(name, "GraphInstantiate"):
 			marks[id] = ends
 		}
 	}

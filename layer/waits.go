@@ -190,10 +190,6 @@ func (w *waitFinder) host(pass int) HostSpan {
 	return w.d.Passes[pass].Host
 }
 
-// lanesOfWaits are those that show whether a thread waits.
-var lanesOfWaits = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code,
-	timeline.AroundRange, timeline.AroundFrame}
-
 // resting is time in which a function of another process's messages spins; where it then waits for input, all of it
 // was a rest.
 type resting struct {
@@ -215,14 +211,11 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span, sil *silence) {
 	th.Move([]interval.Span{s})
 	var m timeline.Moment
 	var rests []resting
-	th.Now.Moments(s, &m, lanesOfWaits, func(s interval.Span) {
+	th.Now.Moments(s, &m, timeline.HostLanes, func(s interval.Span) {
 		if s.Start >= g.began {
 			return
 		}
-		around := &m[timeline.AroundFrame]
-		if m[timeline.AroundRange].Valid() {
-			around = &m[timeline.AroundRange]
-		}
+		around := m.Around()
 		means := w.momentWait(&m, around)
 		switch {
 		case m[timeline.Over].Valid():

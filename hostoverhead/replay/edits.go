@@ -40,8 +40,48 @@ const (
 	Chain Kind = "chain"
 )
 
+// kindRow is what is known of a kind.
+type kindRow struct {
+	kind  Kind
+	uses  edges // that it rests on
+	title func(Edit) string
+	plan  func(*model, *plan, Edit, constants) string // "", or why it cannot be made
+}
+
+// kinds has one row for each kind.
+var kinds = []kindRow{
+	{Cause, launchEdges, func(e Edit) string { return "without " + e.Name }, (*model).planCause},
+	{Overlap, waitEdges, func(Edit) string { return "overlap scheduling (host one step ahead)" }, (*model).planOverlap},
+	{Graphs, launchEdges, func(Edit) string { return "all launches of a step in one graph" }, (*model).planGraphs},
+	{Sync, waitEdges, func(e Edit) string { return "without waiting in " + e.Name }, (*model).planSync},
+	{Kernel, streamEdges, func(e Edit) string {
+		return fmt.Sprintf("%s in %s its time", e.Name, table.Times(e.factor(), 2))
+	}, (*model).planKernel},
+	{Fuse, streamEdges, func(e Edit) string {
+		return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
+	}, (*model).planFuse},
+	{Times, streamEdges, func(e Edit) string { return "with the kernel times of " + e.Name }, (*model).planTimes},
+	{Chain, streamEdges, func(e Edit) string {
+		return "fuse " + strings.TrimSuffix(e.Name, " in pieces") + " into one kernel"
+	}, (*model).planChain},
+}
+
+// row is that of a kind.
+func (k Kind) row() *kindRow {
+	i := slices.IndexFunc(kinds, func(r kindRow) bool { return r.kind == k })
+	if i < 0 {
+		return &kindRow{k, 0, Edit.String, func(*model, *plan, Edit, constants) string { return "no edit has this kind" }}
+	}
+	return &kinds[i]
+}
+
 // Kinds lists the kinds of edits.
-func Kinds() []Kind { return []Kind{Cause, Overlap, Graphs, Sync, Kernel, Fuse, Times, Chain} }
+func Kinds() (out []Kind) {
+	for i := range kinds {
+		out = append(out, kinds[i].kind)
+	}
+	return out
+}
 
 // String returns the kind's word.
 func (k Kind) String() string { return string(k) }
@@ -140,25 +180,7 @@ func (e Edit) String() string {
 }
 
 // Title is the edit in words.
-func (e Edit) Title() string {
-	switch e.Kind {
-	case Cause:
-		return "without " + e.Name
-	case Overlap:
-		return "overlap scheduling (host one step ahead)"
-	case Graphs:
-		return "all launches of a step in one graph"
-	case Sync:
-		return "without waiting in " + e.Name
-	case Kernel:
-		return fmt.Sprintf("%s in %s its time", e.Name, table.Times(e.factor(), 2))
-	case Times:
-		return "with the kernel times of " + e.Name
-	case Chain:
-		return "fuse " + strings.TrimSuffix(e.Name, " in pieces") + " into one kernel"
-	}
-	return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
-}
+func (e Edit) Title() string { return e.Kind.row().title(e) }
 
 func (e Edit) factor() float64 {
 	switch {
@@ -170,30 +192,10 @@ func (e Edit) factor() float64 {
 	return 1
 }
 
-// uses are the edges that a kind rests on.
-var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges,
-	Kernel: streamEdges, Fuse: streamEdges, Times: streamEdges, Chain: streamEdges}
-
 // plan makes an edit. A reason is given where that cannot be.
 func (m *model) plan(e Edit, c constants) (*plan, string) {
 	p := m.unedited()
-	switch e.Kind {
-	case Cause:
-		return p, m.planCause(p, e)
-	case Sync:
-		return p, m.planSync(p, e)
-	case Kernel:
-		return p, m.planKernel(p, e)
-	case Fuse:
-		return p, m.planFuse(p, e)
-	case Times:
-		return p, m.planTimes(p, e)
-	case Chain:
-		return p, m.planChain(p, e, c)
-	case Graphs:
-		return p, m.planGraphs(p, c)
-	}
-	return p, m.planOverlap(p, c)
+	return p, e.Kind.row().plan(m, p, e, c)
 }
 
 // named are the spans of a name on the threads that launch, by thread of the model.
@@ -228,7 +230,7 @@ func (it *item) during() interval.Span {
 	return interval.Span{Start: it.start, End: it.start + max(it.d, 1)}
 }
 
-func (m *model) planCause(p *plan, e Edit) string {
+func (m *model) planCause(p *plan, e Edit, _ constants) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp, event.LaneSync)
 	found := false
 	for i := range p.items {
@@ -246,7 +248,7 @@ func (m *model) planCause(p *plan, e Edit) string {
 	return ""
 }
 
-func (m *model) planSync(p *plan, e Edit) string {
+func (m *model) planSync(p *plan, e Edit, _ constants) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp)
 	found := false
 	for i := range p.items {
@@ -269,7 +271,7 @@ func (m *model) planSync(p *plan, e Edit) string {
 	return ""
 }
 
-func (m *model) planKernel(p *plan, e Edit) string {
+func (m *model) planKernel(p *plan, e Edit, _ constants) string {
 	found := false
 	for i := range p.acts {
 		a := &p.acts[i]
@@ -288,7 +290,7 @@ func (m *model) planKernel(p *plan, e Edit) string {
 }
 
 // planTimes multiplies the launches of a kernel by how its mean differs: they keep their differences among each other.
-func (m *model) planTimes(p *plan, e Edit) string {
+func (m *model) planTimes(p *plan, e Edit, _ constants) string {
 	if e.gpu != m.d.GPU {
 		return "the other trace is of another GPU: kernel times do not carry over"
 	}
@@ -312,7 +314,7 @@ func (m *model) planTimes(p *plan, e Edit) string {
 	return ""
 }
 
-func (m *model) planFuse(p *plan, e Edit) string {
+func (m *model) planFuse(p *plan, e Edit, _ constants) string {
 	found := false
 	for i := range p.acts {
 		b := &p.acts[i]
@@ -349,7 +351,7 @@ func (m *model) stepItems() [][]int32 {
 	return out
 }
 
-func (m *model) planGraphs(p *plan, c constants) string {
+func (m *model) planGraphs(p *plan, _ Edit, c constants) string {
 	found := false
 	for _, list := range m.stepItems() {
 		var launches []int32
@@ -399,7 +401,7 @@ func (m *model) planGraphs(p *plan, c constants) string {
 // As recorded: launches 0, wait 0, host 0, launches 1, wait 1, host 1, launches 2 … One step ahead: launches 0,
 // launches 1, wait 0, host 0, launches 2, wait 1, host 1 … What a step needs before its own launches is not known:
 // that is the constant.
-func (m *model) planOverlap(p *plan, c constants) string {
+func (m *model) planOverlap(p *plan, _ Edit, c constants) string {
 	list := slices.DeleteFunc(m.stepItems(), func(l []int32) bool { return len(l) == 0 })
 	var out, carry []int32
 	var left int64 // host time that follows what is carried

@@ -112,7 +112,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 		return
 	}
 	broken := m.unedited()
-	broken.fitted, broken.leaves = true, uses[g.Edit.Kind]
+	broken.fitted, broken.leaves = true, g.Edit.Kind.row().uses
 	agrees := m.agree(broken, base)
 	fast, slow := m.steps(m.run(low)), m.steps(m.run(high))
 	var with, quick, late []float64
@@ -146,7 +146,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	after := (fastMean + slowMean) / 2
 	g.Base, g.After = time.Duration(baseMean), time.Duration(after)
 	g.Low, g.High = time.Duration(max(0, min(fastMean, slowMean)-wide)), time.Duration(max(fastMean, slowMean)+wide)
-	spread, onKernels := deviation(with)/baseMean, uses[g.Edit.Kind] == streamEdges
+	spread, onKernels := deviation(with)/baseMean, g.Edit.Kind.row().uses == streamEdges
 	g.Figure = spread <= calm && (onKernels && g.Edit.Kind != Chain || g.Edit.Kind == Sync)
 	if onKernels {
 		return

@@ -143,3 +143,9 @@ func IsGraphLaunch(name string) bool { return strings.Contains(name, "GraphLaunc
 func IsKernelLaunch(name string) bool {
 	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !IsGraphLaunch(name)
 }
+
+// BeginsCapture and EndsCapture recognise the calls between which a stream records a graph and runs nothing.
+func BeginsCapture(name string) bool { return strings.Contains(name, "BeginCapture") }
+
+// EndsCapture is about the call at the end, see [BeginsCapture].
+func EndsCapture(name string) bool { return strings.Contains(name, "EndCapture") }

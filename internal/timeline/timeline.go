@@ -50,6 +50,17 @@ type Timeline [numLanes][]Piece
 // Moment is what a thread did during a span: a piece of each lane, invalid where there is none.
 type Moment [numLanes]Piece
 
+// HostLanes are those that show what a thread did or waited for, in the order of lookup.
+var HostLanes = []int{Over, Calls, System, Off, Ranges, Code, AroundRange, AroundFrame}
+
+// Around is the range or frame within which waits have a meaning of their own; an invalid one for none.
+func (m *Moment) Around() *Piece {
+	if p := &m[AroundRange]; p.Valid() {
+		return p
+	}
+	return &m[AroundFrame]
+}
+
 // sources are what lanes are made of: the lane of the trace, whether the innermost events count, and which.
 var sources = map[int]struct {
 	lane   event.Lane

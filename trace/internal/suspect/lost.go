@@ -1,8 +1,6 @@
 package suspect
 
 import (
-	"strings"
-
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
@@ -26,9 +24,9 @@ func CallOf(name string) Call {
 		return GraphLaunch
 	case kind.IsKernelLaunch(name):
 		return KernelLaunch
-	case strings.Contains(name, "BeginCapture"):
+	case kind.BeginsCapture(name):
 		return CaptureBegin
-	case strings.Contains(name, "EndCapture"):
+	case kind.EndsCapture(name):
 		return CaptureEnd
 	}
 	return OtherCall
