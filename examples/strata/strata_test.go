@@ -15,7 +15,7 @@ import (
 
 // mostBytes is how large the one binary may be: it is copied to machines beside
 // the server, over whatever line they have.
-const mostBytes = 26_000_000
+const mostBytes = 23_500_000
 
 // TestBinaryIsSmall builds the program as it is released, but for the paths in it: without
 // -trimpath the packages that other tests compiled serve here, too.

@@ -136,8 +136,8 @@ func TestFencesHoldTestFilesToo(t *testing.T) {
 	})
 	wantFindings(t, CheckFences(src, Fences),
 		"low/a.go unsafe internal",
-		"low/a_test.go sqlitex nsys",
-		"trace/nsysx/a.go sqlite nsys",
+		"low/a_test.go sqlitex databases",
+		"trace/nsysx/a.go sqlite databases",
 	)
 }
 

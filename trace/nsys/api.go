@@ -18,18 +18,18 @@ type apiName struct {
 func (s *scanner) readCalls() error {
 	cols := []string{"start", "end", "globalTid", "correlationId", "nameId"}
 	var n int64
-	err := s.db.scan(tableRuntime, cols, func(r *row) error {
+	err := s.db.scan(tableRuntime, cols, func(r row) error {
 		n++
 		start, end := r.time(0), r.time(1)
 		if start == noTime || end == noTime {
 			s.noTime++
 			return nil
 		}
-		global := r.int(2)
+		global := r.Int(2)
 		api := s.apiName(r.intOr(4, -1))
 		s.add(trace.EventData{
 			Kind: api.kind, Name: api.name, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
-			Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
+			Correlation: correlation(r.Int(3)), Device: trace.None, Stream: trace.None,
 		}, start, end)
 		return nil
 	})

@@ -1,5 +1,5 @@
 // Package nsys reads the SQLite exports of NVIDIA Nsight Systems into a
-// [trace.Trace]. It is the only package that knows SQLite.
+// [trace.Trace].
 //
 // # What becomes what
 //

@@ -1,7 +1,7 @@
 package nsys
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -55,12 +55,17 @@ func (l *loader) findProcessBits() error {
 		table, column string
 		keys          *[]int64
 	}{{tableKernel, "globalPid", &pids}, {tableRuntime, "globalTid", &tids}} {
-		q := fmt.Sprintf("SELECT DISTINCT v >> 24 FROM (SELECT %s AS v FROM %s NOT INDEXED LIMIT %d)",
-			quoteName(s.column), quoteName(s.table), sampledProcesses)
-		if err := l.db.each(q, func(r *row) error {
-			*s.keys = append(*s.keys, r.int(0))
+		rows := 0
+		err := l.db.scan(s.table, []string{s.column}, func(r row) error {
+			if id := r.Int(0) >> 24; !slices.Contains(*s.keys, id) {
+				*s.keys = append(*s.keys, id)
+			}
+			if rows++; rows == sampledProcesses {
+				return errEnough
+			}
 			return nil
-		}); err != nil {
+		})
+		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ func (s *scanner) readKernels() error {
 		"mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "graphNodeId", "graphId"}
 	shapes := map[[6]int64]string{}
 	var n int64
-	err := s.db.scan(tableKernel, cols, func(r *row) error {
+	err := s.db.scan(tableKernel, cols, func(r row) error {
 		n++
 		e, start, end, ok := s.activity(r, event.Kernel)
 		if !ok {
@@ -24,7 +24,7 @@ func (s *scanner) readKernels() error {
 		if e.Name == "" {
 			e.Name = "[unnamed kernel]"
 		}
-		dims := [6]int64{r.int(9), r.int(10), r.int(11), r.int(12), r.int(13), r.int(14)}
+		dims := [6]int64{r.Int(9), r.Int(10), r.Int(11), r.Int(12), r.Int(13), r.Int(14)}
 		if dims != ([6]int64{}) {
 			shape, ok := shapes[dims]
 			if !ok {
@@ -37,7 +37,7 @@ func (s *scanner) readKernels() error {
 			}
 			e.Shape = shape
 		}
-		e.GraphNode, e.GraphID = uint64(r.int(15)), uint64(r.int(16))
+		e.GraphNode, e.GraphID = uint64(r.Int(15)), uint64(r.Int(16))
 		s.add(e, start, end)
 		return nil
 	})
@@ -47,16 +47,16 @@ func (s *scanner) readKernels() error {
 
 // activity reads what all activity tables begin with: start, end, deviceId,
 // streamId, correlationId, globalPid.
-func (s *scanner) activity(r *row, kind event.Kind) (e trace.EventData, start, end int64, ok bool) {
+func (s *scanner) activity(r row, kind event.Kind) (e trace.EventData, start, end int64, ok bool) {
 	start, end = r.time(0), r.time(1)
 	if start == noTime || end == noTime {
 		s.noTime++
 		return e, 0, 0, false
 	}
-	global := r.int(5)
+	global := r.Int(5)
 	e = trace.EventData{
 		Kind: kind, Process: s.pid(global), Scope: s.scope(global), Device: s.device(global, r.intOr(2, -1)),
-		Stream: trace.StreamID(r.intOr(3, int64(trace.None))), Correlation: correlation(r.int(4)),
+		Stream: trace.StreamID(r.intOr(3, int64(trace.None))), Correlation: correlation(r.Int(4)),
 	}
 	return e, start, end, true
 }
@@ -99,13 +99,13 @@ func (s *scanner) readMemcpy() error {
 		"srcKind", "dstKind", "graphNodeId"}
 	names := map[[3]int64]string{}
 	var n int64
-	err := s.db.scan(tableMemcpy, cols, func(r *row) error {
+	err := s.db.scan(tableMemcpy, cols, func(r row) error {
 		n++
 		e, start, end, ok := s.activity(r, event.Memcpy)
 		if !ok {
 			return nil
 		}
-		k := [3]int64{clampKind(r.int(7)), clampKind(r.intOr(8, -1)), clampKind(r.intOr(9, -1))}
+		k := [3]int64{clampKind(r.Int(7)), clampKind(r.intOr(8, -1)), clampKind(r.intOr(9, -1))}
 		if e.Name, ok = names[k]; !ok {
 			e.Name = "Memcpy " + kindWord(copyKinds, k[0])
 			if k[1] >= 0 && k[2] >= 0 {
@@ -113,7 +113,7 @@ func (s *scanner) readMemcpy() error {
 			}
 			names[k] = e.Name
 		}
-		e.Bytes, e.GraphNode = r.int(6), uint64(r.int(10))
+		e.Bytes, e.GraphNode = r.Int(6), uint64(r.Int(10))
 		s.add(e, start, end)
 		return nil
 	})
@@ -128,7 +128,7 @@ func (s *scanner) readMemset() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind",
 		"graphNodeId"}
 	var n int64
-	err := s.db.scan(tableMemset, cols, func(r *row) error {
+	err := s.db.scan(tableMemset, cols, func(r row) error {
 		n++
 		e, start, end, ok := s.activity(r, event.Memset)
 		if !ok {
@@ -138,7 +138,7 @@ func (s *scanner) readMemset() error {
 		if k := r.intOr(7, -1); k >= 0 && k < int64(len(memKinds)) {
 			e.Name = "Memset (" + memKinds[k] + ")"
 		}
-		e.Bytes, e.GraphNode = r.int(6), uint64(r.int(8))
+		e.Bytes, e.GraphNode = r.Int(6), uint64(r.Int(8))
 		s.add(e, start, end)
 		return nil
 	})
@@ -152,13 +152,13 @@ func (s *scanner) readMemset() error {
 func (s *scanner) readGraphs() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"}
 	var n int64
-	err := s.db.scan(tableGraph, cols, func(r *row) error {
+	err := s.db.scan(tableGraph, cols, func(r row) error {
 		n++
 		e, start, end, ok := s.activity(r, event.Graph)
 		if !ok {
 			return nil
 		}
-		id := r.int(6)
+		id := r.Int(6)
 		e.Name = "CUDA graph " + strconv.FormatInt(id, 10)
 		e.GraphID = uint64(id)
 		s.add(e, start, end)

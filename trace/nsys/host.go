@@ -31,14 +31,14 @@ const maxLost = 4
 // readOSCalls reads calls of the C library and the system.
 func (s *scanner) readOSCalls() error {
 	var n int64
-	err := s.db.scan(tableOS, []string{"start", "end", "globalTid", "nameId"}, func(r *row) error {
+	err := s.db.scan(tableOS, []string{"start", "end", "globalTid", "nameId"}, func(r row) error {
 		n++
 		start, end := r.time(0), r.time(1)
 		if start == noTime || end == noTime {
 			s.noTime++
 			return nil
 		}
-		e := s.hostEvent(event.OSCall, r.int(2), s.name(r.intOr(3, -1)))
+		e := s.hostEvent(event.OSCall, r.Int(2), s.name(r.intOr(3, -1)))
 		if e.Name == "" {
 			e.Name = "system call"
 		}
@@ -66,10 +66,10 @@ type threadSwitch struct {
 func (s *scanner) readSwitches() error {
 	var n int64
 	threads := map[int64][]threadSwitch{}
-	err := s.db.scan(tableSwitches, []string{"start", "isSchedIn", "globalTid"}, func(r *row) error {
+	err := s.db.scan(tableSwitches, []string{"start", "isSchedIn", "globalTid"}, func(r row) error {
 		n++
 		if at := r.time(0); at != noTime {
-			threads[r.int(2)] = append(threads[r.int(2)], threadSwitch{at, r.int(1) != 0})
+			threads[r.Int(2)] = append(threads[r.Int(2)], threadSwitch{at, r.Int(1) != 0})
 		} else {
 			s.noTime++
 		}
@@ -107,9 +107,11 @@ func (s *scanner) readSwitches() error {
 // readSamples reads what threads were found running, by the function on top of the stack where stacks were kept.
 func (s *scanner) readSamples() error {
 	top := map[int64]int64{}
-	if s.db.has(tableSamples) && s.db.hasColumn(tableChains, "stackDepth") {
-		err := s.db.scanWhere(tableChains, []string{"id", "symbol"}, `"stackDepth" = 0`, func(r *row) error {
-			top[r.int(0)] = r.intOr(1, -1)
+	if s.db.Has(tableSamples) && s.db.hasColumn(tableChains, "stackDepth") {
+		err := s.db.scan(tableChains, []string{"id", "symbol", "stackDepth"}, func(r row) error {
+			if r.intOr(2, -1) == 0 {
+				top[r.Int(0)] = r.intOr(1, -1)
+			}
 			return nil
 		})
 		if err != nil {
@@ -117,24 +119,24 @@ func (s *scanner) readSamples() error {
 		}
 	}
 	var n int64
-	err := s.db.scan(tableSamples, []string{"id", "start", "globalTid", "threadState"}, func(r *row) error {
+	err := s.db.scan(tableSamples, []string{"id", "start", "globalTid", "threadState"}, func(r row) error {
 		n++
 		at := r.time(1)
 		if at == noTime {
 			s.noTime++
 			return nil
 		}
-		if state := r.int(3); state > stateRunning {
+		if state := r.Int(3); state > stateRunning {
 			return nil // found waiting: the switches have that with times
 		}
 		name := ""
-		if symbol, ok := top[r.int(0)]; ok {
+		if symbol, ok := top[r.Int(0)]; ok {
 			name = s.name(symbol)
 		}
 		if name == "" {
 			name = "running"
 		}
-		s.add(s.hostEvent(event.Sample, r.int(2), name), at, at)
+		s.add(s.hostEvent(event.Sample, r.Int(2), name), at, at)
 		return nil
 	})
 	s.counts = append(s.counts, tableCount{tableSamples, n})
@@ -158,9 +160,9 @@ var lostWords = []string{"dropped", "lost", "incomplete", "not all", "missing", 
 // readDiagnostics reads what the recorder reported.
 func (s *scanner) readDiagnostics() error {
 	var n int64
-	err := s.db.scan(tableDiagnostic, []string{"severity", "text"}, func(r *row) error {
+	err := s.db.scan(tableDiagnostic, []string{"severity", "text"}, func(r row) error {
 		n++
-		severity, text := r.int(0), r.text(1)
+		severity, text := r.Int(0), r.Text(1)
 		said := func(w string) bool { return strings.Contains(strings.ToLower(text), w) }
 		if severity < severityWarning || severity < severityError && !slices.ContainsFunc(lostWords, said) {
 			return nil

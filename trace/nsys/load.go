@@ -81,15 +81,15 @@ func (l *loader) load(ctx context.Context) (*trace.Trace, error) {
 func (l *loader) check() error {
 	for _, t := range []string{tableStrings, tableKernel, tableRuntime, tableNVTX, tableGraph, "META_DATA_EXPORT",
 		"TARGET_INFO_SESSION_START_TIME"} {
-		if l.db.has(t) {
+		if l.db.Has(t) {
 			return nil
 		}
 	}
-	names := slices.Sorted(maps.Keys(l.db.tables))
+	names := slices.Sorted(maps.Keys(l.db.Tables))
 	if i := slices.IndexFunc(names, func(s string) bool { return strings.HasPrefix(s, "rocpd_") }); i >= 0 {
 		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", errNotExport)}
 	}
-	if l.db.views[strings.ToLower(tableKernel)] || l.db.views[strings.ToLower(tableRuntime)] {
+	if l.db.isView(tableKernel) || l.db.isView(tableRuntime) {
 		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are views, which are not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, tableKernel)}
 	}
 	what := "no tables"
@@ -150,14 +150,14 @@ var unread = []struct{ table, adds string }{
 	{"CUDA_HOST_CALLBACK", "host functions in streams"},
 }
 
-// errFound ends a scan for the first row.
-var errFound = errors.New("found")
+// errEnough ends a scan that has found what it was for.
+var errEnough = errors.New("enough")
 
 // reportUnread names the tables that hold rows and are not read.
 func (l *loader) reportUnread() {
 	for _, u := range unread {
-		if err := l.db.scan(u.table, []string{"start"}, func(*row) error { return errFound }); errors.Is(err,
-			errFound) {
+		if err := l.db.scan(u.table, []string{"start"}, func(row) error { return errEnough }); errors.Is(err,
+			errEnough) {
 			l.b.LoseDetail(event.Unread, 1, u.table+" ("+u.adds+")")
 		}
 	}
@@ -174,9 +174,9 @@ func (l *loader) reportMissing() {
 		{tableNVTX, "no NVTX ranges: steps and host operations unknown"},
 	} {
 		switch {
-		case l.db.views[strings.ToLower(m.table)]:
+		case l.db.isView(m.table):
 			l.b.LoseDetail(event.MissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
-		case !l.db.has(m.table):
+		case !l.db.Has(m.table):
 			l.b.LoseDetail(event.MissingTable, 1, m.table+": "+m.costs)
 		}
 	}
@@ -192,7 +192,7 @@ func (l *loader) reportMissing() {
 		{tableNVTX, "globalTid", "ranges have no thread"},
 		{tableRuntime, "nameId", "API calls have no name"},
 	} {
-		if l.db.has(m.table) && !l.db.hasColumn(m.table, m.column) {
+		if l.db.Has(m.table) && !l.db.hasColumn(m.table, m.column) {
 			l.b.LoseDetail(event.MissingTable, 1, m.table+"."+m.column+": "+m.costs)
 		}
 	}

@@ -21,20 +21,20 @@ const extraProductVersion = "nsys_product_version"
 func (l *loader) readMeta() error {
 	m := &l.b.Meta
 	m.Extra = map[string]json.RawMessage{}
-	err := l.db.scan("META_DATA_EXPORT", []string{"name", "value"}, func(r *row) error {
-		switch r.text(0) {
+	err := l.db.scan("META_DATA_EXPORT", []string{"name", "value"}, func(r row) error {
+		switch r.Text(0) {
 		case "EXPORT_SCHEMA_VERSION":
-			m.Format = r.text(1)
+			m.Format = r.Text(1)
 		case "EXPORT_PRODUCT_VERSION":
-			m.Extra[extraProductVersion], _ = json.Marshal(r.text(1))
+			m.Extra[extraProductVersion], _ = json.Marshal(r.Text(1))
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return l.db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *row) error {
-		if v := r.int(0); v > 0 && v < 1<<62 {
+	return l.db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r row) error {
+		if v := r.Int(0); v > 0 && v < 1<<62 {
 			m.BaseTime = v
 		}
 		return nil
@@ -50,35 +50,35 @@ func (l *loader) readDevices() error {
 	m := &l.b.Meta
 	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor",
 		"memoryBandwidth", "clockRate"}
-	err := l.db.scan("TARGET_INFO_GPU", cols, func(r *row) error {
+	err := l.db.scan("TARGET_INFO_GPU", cols, func(r row) error {
 		m.Devices = append(m.Devices, trace.GPU{
-			ID: device(r.int(0)), Name: r.text(1), MemoryBytes: r.int(2), SMs: int(r.int(3)), WarpSize: int(r.int(4)),
-			ComputeMajor: int(r.int(5)), ComputeMinor: int(r.int(6)),
-			Bandwidth: max(0, r.int(7)), MaxClockMHz: float64(max(0, r.int(8))) / hertzOfMegahertz,
+			ID: device(r.Int(0)), Name: r.Text(1), MemoryBytes: r.Int(2), SMs: int(r.Int(3)), WarpSize: int(r.Int(4)),
+			ComputeMajor: int(r.Int(5)), ComputeMinor: int(r.Int(6)),
+			Bandwidth: max(0, r.Int(7)), MaxClockMHz: float64(max(0, r.Int(8))) / hertzOfMegahertz,
 		})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return l.db.scan("TARGET_INFO_CUDA_DEVICE", []string{"gpuId", "cudaId", "pid"}, func(r *row) error {
-		l.devices[cudaDevice{r.int(2), r.int(1)}] = r.int(0)
+	return l.db.scan("TARGET_INFO_CUDA_DEVICE", []string{"gpuId", "cudaId", "pid"}, func(r row) error {
+		l.devices[cudaDevice{r.Int(2), r.Int(1)}] = r.Int(0)
 		return nil
 	})
 }
 
 // readNames reads the names of processes and threads.
 func (l *loader) readNames() error {
-	err := l.db.scan("PROCESSES", []string{"globalPid", "name"}, func(r *row) error {
-		l.b.Name(trace.Thread{Process: l.pid(r.int(0)), ProcessName: r.text(1)})
+	err := l.db.scan("PROCESSES", []string{"globalPid", "name"}, func(r row) error {
+		l.b.Name(trace.Thread{Process: l.pid(r.Int(0)), ProcessName: r.Text(1)})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return l.db.scan("ThreadNames", []string{"nameId", "globalTid"}, func(r *row) error {
-		if s := l.name(r.int(0)); s != "" {
-			g := r.int(1)
+	return l.db.scan("ThreadNames", []string{"nameId", "globalTid"}, func(r row) error {
+		if s := l.name(r.Int(0)); s != "" {
+			g := r.Int(1)
 			l.b.Name(trace.Thread{Process: l.pid(g), ID: tidOf(g), Name: s})
 		}
 		return nil

@@ -32,18 +32,19 @@ func (l *loader) readDomains() error {
 	if !wantsRanges(l.cfg) || !l.db.hasColumn(tableNVTX, "domainId") || !l.db.hasColumn(tableNVTX, "eventType") {
 		return nil
 	}
-	condition := "eventType = " + strconv.Itoa(nvtxDomainCreate)
-	return l.db.scanWhere(tableNVTX, []string{"domainId", "globalTid", "text", "textId"}, condition,
-		func(r *row) error {
-			if name := l.rangeText(r, 2, 3); name != "" {
-				l.domains[domainKey{r.int(1) >> 24, r.int(0)}] = name
-			}
+	return l.db.scan(tableNVTX, []string{"eventType", "domainId", "globalTid", "text", "textId"}, func(r row) error {
+		if r.Int(0) != nvtxDomainCreate {
 			return nil
-		})
+		}
+		if name := l.rangeText(r, 3, 4); name != "" {
+			l.domains[domainKey{r.Int(2) >> 24, r.Int(1)}] = name
+		}
+		return nil
+	})
 }
 
-func (f *facts) rangeText(r *row, text, textID int) string {
-	if s := r.text(text); s != "" {
+func (f *facts) rangeText(r row, text, textID int) string {
+	if s := r.Text(text); s != "" {
 		return s
 	}
 	return f.name(r.intOr(textID, -1))
@@ -63,17 +64,17 @@ func (f *facts) domain(global, id int64) string {
 func (s *scanner) readRanges() error {
 	cols := []string{"start", "end", "eventType", "text", "textId", "globalTid", "domainId"}
 	var n int64
-	err := s.db.scan(tableNVTX, cols, func(r *row) error {
+	err := s.db.scan(tableNVTX, cols, func(r row) error {
 		n++
 		kind := event.Range
-		switch r.int(2) {
+		switch r.Int(2) {
 		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy, nvtxtCategory, nvtxtMetaThread,
 			nvtxtMetaProcess:
 			return nil // declarations, not events
 		case nvtxMark, nvtxtMark:
 			kind = event.Mark
 		}
-		start, end := r.time(0), r.int(1)
+		start, end := r.time(0), r.Int(1)
 		if start == noTime {
 			s.noTime++
 			return nil
@@ -88,9 +89,9 @@ func (s *scanner) readRanges() error {
 			s.noText++
 			return nil
 		}
-		global := r.int(5)
+		global := r.Int(5)
 		e := trace.EventData{
-			Kind: kind, Name: name, Domain: s.domain(global, r.int(6)), Process: s.pid(global), Scope: s.scope(global),
+			Kind: kind, Name: name, Domain: s.domain(global, r.Int(6)), Process: s.pid(global), Scope: s.scope(global),
 			Thread: tidOf(global), Device: trace.None, Stream: trace.None,
 		}
 		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == event.Range {

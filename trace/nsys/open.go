@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/internal/sqlite"
 )
 
 // Formats returns the formats of Nsight Systems: its SQLite exports, which may be
@@ -21,7 +22,7 @@ func Formats() []trace.Format {
 	return []trace.Format{{
 		Name:     "nsys SQLite export",
 		Suffixes: []string{".sqlite"},
-		Match:    func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
+		Match:    func(head []byte) bool { return bytes.HasPrefix(head, []byte(sqlite.Magic)) },
 		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
 			path, done, err := in.File(ctx)
 			if err != nil {

@@ -115,14 +115,8 @@ func (l *loader) scanAll(ctx context.Context) ([]*scanner, error) {
 	}
 	scanners := make([]*scanner, len(groups))
 	for i, g := range groups {
-		db, err := l.db.again(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer db.Close()
-		scanners[i] = newScanner(&l.facts, db, g.tasks, max(minBatch, int(maxBatch*rows[i]/most)))
+		scanners[i] = newScanner(&l.facts, l.db.again(), g.tasks, max(minBatch, int(maxBatch*rows[i]/most)))
 	}
-	// The connections are closed above only when no goroutine uses them.
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, s := range scanners {
@@ -164,10 +158,10 @@ func (l *loader) addAll(scanners []*scanner, rows int64) (noTime int64) {
 	var added, told int64
 	report := func(read int64) {
 		if l.cfg.Progress != nil {
-			l.cfg.Progress(trace.Progress{Read: read, Size: l.db.size, Events: added})
+			l.cfg.Progress(trace.Progress{Read: read, Size: l.db.Size, Events: added})
 		}
 	}
-	defer func() { report(l.db.size) }()
+	defer func() { report(l.db.Size) }()
 	for open := len(scanners); open > 0; {
 		for i, s := range scanners {
 			if done[i] {
@@ -188,7 +182,7 @@ func (l *loader) addAll(scanners []*scanner, rows int64) (noTime int64) {
 			s.free <- batch[:0]
 			if added-told >= progressRows {
 				told = added
-				report(int64(float64(l.db.size) * float64(added) / float64(max(rows, added))))
+				report(int64(float64(l.db.Size) * float64(added) / float64(max(rows, added))))
 			}
 		}
 	}
@@ -236,14 +230,9 @@ const bytesPerRow = 30
 // bound of their number in an export that nobody deleted rows from, and costs no
 // scan; the file's size bounds it for others.
 func (l *loader) rowsOf(table string) int64 {
-	if !l.db.has(table) {
+	t := l.db.Table(table)
+	if t == nil {
 		return 0
 	}
-	var rows int64
-	// A table without rowids is read all the same, only slower.
-	_ = l.db.each("SELECT max(rowid) FROM "+quoteName(table), func(r *row) error {
-		rows = r.int(0)
-		return nil
-	})
-	return max(0, min(rows, l.db.size/bytesPerRow))
+	return max(0, min(l.db.LastRowid(t), l.db.Size/bytesPerRow))
 }

@@ -34,13 +34,13 @@ func (s *stringTable) get(id int64) string {
 }
 
 func (l *loader) readStrings() error {
-	return l.db.scan(tableStrings, []string{"id", "value"}, func(r *row) error {
-		v := r.text(1)
+	return l.db.scan(tableStrings, []string{"id", "value"}, func(r row) error {
+		v := r.Text(1)
 		if len(v) > maxString {
 			v = strings.ToValidUTF8(v[:maxString], "")
 			l.longText++
 		}
-		l.strings.set(r.int(0), v)
+		l.strings.set(r.Int(0), v)
 		return nil
 	})
 }

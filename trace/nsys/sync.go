@@ -13,13 +13,13 @@ var syncNames = []string{"Unknown Sync", "Event Sync", "Stream Wait Event", "Str
 func (s *scanner) readSync() error {
 	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "syncType"}
 	var n int64
-	err := s.db.scan(tableSync, cols, func(r *row) error {
+	err := s.db.scan(tableSync, cols, func(r row) error {
 		n++
 		e, start, end, ok := s.activity(r, event.Sync)
 		if !ok {
 			return nil
 		}
-		e.Name = kindWord(syncNames, r.int(6))
+		e.Name = kindWord(syncNames, r.Int(6))
 		if e.Stream == math.MaxUint32 {
 			e.Stream = trace.None // how CUPTI writes "no stream"
 		}
@@ -41,17 +41,17 @@ func (s *scanner) readOverhead() error {
 	for _, table := range []string{tableOverhead, tableProfiler} {
 		var n int64
 		err := s.db.scan(table, []string{"start", "end", "globalTid", "correlationId", "nameId", "overheadType"},
-			func(r *row) error {
+			func(r row) error {
 				n++
 				start, end := r.time(0), r.time(1)
 				if start == noTime || end == noTime {
 					s.noTime++
 					return nil
 				}
-				global := r.int(2)
+				global := r.Int(2)
 				e := trace.EventData{
 					Kind: event.Overhead, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
-					Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
+					Correlation: correlation(r.Int(3)), Device: trace.None, Stream: trace.None,
 				}
 				if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {
 					e.Name = overheadNames[k]

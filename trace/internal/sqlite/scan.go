@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Kinds of b-tree pages that tables are made of (§1.6).
+const (
+	interiorPage = 0x05
+	leafPage     = 0x0d
+)
+
+const (
+	// maxDepth is deeper than any tree of 2^32 pages.
+	maxDepth = 40
+	// windowBytes is how much of the file one read takes: pages of a table mostly follow each other.
+	windowBytes = 1 << 16
+	// pagesBetween is how many pages are read between two looks at the context.
+	pagesBetween = 64
+)
+
+// cursor reads pages for one goroutine.
+type cursor struct {
+	db     *Database
+	window []byte // from byte at of the file
+	at     int64
+	chain  []byte // a page of a chain of overflow pages
+	long   []byte // a record that goes on there
+	left   int64  // bytes that such records may still take
+}
+
+func (db *Database) cursor(window int) *cursor {
+	return &cursor{db: db, window: make([]byte, 0, max(window, db.page)), left: 2*db.Size + 1<<16}
+}
+
+// read returns a page, which is valid until the next read. The file's end may cut it.
+func (c *cursor) read(page uint32) ([]byte, error) {
+	at, size := int64(page-1)*int64(c.db.page), int64(c.db.page)
+	if at < c.at || at+size > c.at+int64(len(c.window)) {
+		n, err := c.db.file.ReadAt(c.window[:cap(c.window)], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		c.window, c.at = c.window[:n], at
+	}
+	b := c.window[at-c.at:]
+	return b[:min(len(b), c.db.page)], nil
+}
+
+// header is that of a b-tree page.
+type header struct {
+	kind  byte
+	cells []byte // the offset of each cell, two bytes each
+	right uint32 // the last child of an interior page
+}
+
+// parsePage reads the header of a page; ok is false where it is no page of a table.
+func (c *cursor) parsePage(page uint32, b []byte) (h header, ok bool) {
+	at, size := 0, 8
+	if page == 1 {
+		at = headerBytes
+	}
+	if len(b) < at+12 {
+		return h, false
+	}
+	h.kind = b[at]
+	switch h.kind {
+	case leafPage:
+	case interiorPage:
+		size, h.right = 12, binary.BigEndian.Uint32(b[at+8:])
+	default:
+		return h, false
+	}
+	end := at + size + 2*int(binary.BigEndian.Uint16(b[at+3:]))
+	if end > len(b) || len(b) < c.db.usable {
+		return h, false
+	}
+	h.cells = b[at+size : end]
+	return h, true
+}
+
+func (h *header) count() int { return len(h.cells) / 2 }
+
+// cell returns what is from cell i on, empty where it points out of the page.
+func (h *header) cell(b []byte, i int) []byte {
+	return b[min(int(binary.BigEndian.Uint16(h.cells[2*i:])), len(b)):]
+}
+
+// Scan calls f for each row of a table, in the order of their rowids; a column that the table lacks is null. It
+// returns how many pages were damaged, whose rows are missing. An error of f ends it and is returned as it is.
+func (db *Database) Scan(ctx context.Context, t *Table, columns []string, f func(*Row) error) (int64, error) {
+	s := &scan{cursor: db.cursor(windowBytes), ctx: ctx, f: f, seen: make([]uint64, db.pages/64+1)}
+	s.row = newRow(s.cursor, t.where(columns))
+	err := s.walk(t.root, 0)
+	return s.row.Damaged, err
+}
+
+// scan is one walk through a table.
+type scan struct {
+	*cursor
+	ctx   context.Context
+	f     func(*Row) error
+	row   *Row
+	seen  []uint64 // a bit for each page
+	pages int64
+}
+
+// walk reads the rows below a page. A page that is damaged, or was met before, is counted and left out.
+func (s *scan) walk(page uint32, depth int) error {
+	if s.pages++; s.pages%pagesBetween == 1 && s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	if page == 0 || page > s.db.pages || depth > maxDepth || s.seen[page/64]>>(page%64)&1 == 1 {
+		s.row.Damaged++
+		return nil
+	}
+	s.seen[page/64] |= 1 << (page % 64)
+	b, err := s.read(page)
+	if err != nil {
+		return fmt.Errorf("page %d: %w", page, err)
+	}
+	h, ok := s.parsePage(page, b)
+	switch {
+	case !ok:
+		s.row.Damaged++
+	case h.kind == interiorPage:
+		children := make([]uint32, 0, h.count()+1)
+		for i := range h.count() {
+			var child uint32
+			if cell := h.cell(b, i); len(cell) >= 4 {
+				child = binary.BigEndian.Uint32(cell)
+			}
+			children = append(children, child)
+		}
+		for _, child := range append(children, h.right) {
+			if err := s.walk(child, depth+1); err != nil {
+				return err
+			}
+		}
+	default:
+		for i := range h.count() {
+			if !s.row.parse(h.cell(b, i)) {
+				s.row.Damaged++
+				return nil
+			}
+			if err := s.f(s.row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// LastRowid returns the largest rowid of a table, 0 where it has none or its pages cannot be read. It costs a
+// page for each level of the tree.
+func (db *Database) LastRowid(t *Table) int64 {
+	c := db.cursor(0)
+	page := t.root
+	for range maxDepth {
+		if page == 0 || page > db.pages {
+			return 0
+		}
+		b, err := c.read(page)
+		h, ok := header{}, false
+		if err == nil {
+			h, ok = c.parsePage(page, b)
+		}
+		switch {
+		case !ok:
+			return 0
+		case h.kind == interiorPage:
+			page = h.right
+		case h.count() == 0:
+			return 0
+		default:
+			_, rowid, _, _ := cellHead(h.cell(b, h.count()-1))
+			return rowid
+		}
+	}
+	return 0
+}
+
+// Finder finds rows of a table by their rowid. It serves one goroutine.
+type Finder struct {
+	row   *Row
+	root  uint32
+	level []*cursor // one for each level of the tree, so that the way to the last row found is not read again
+}
+
+// Finder returns a Finder of these columns.
+func (db *Database) Finder(t *Table, columns []string) *Finder {
+	return &Finder{row: newRow(db.cursor(0), t.where(columns)), root: t.root}
+}
+
+// Find returns the row with a rowid, nil where there is none. It is valid until the next call.
+func (f *Finder) Find(rowid int64) (*Row, error) {
+	db := f.row.db
+	page := f.root
+	for depth := range maxDepth {
+		if page == 0 || page > db.pages {
+			return nil, nil
+		}
+		if depth == len(f.level) {
+			f.level = append(f.level, db.cursor(0))
+		}
+		b, err := f.level[depth].read(page)
+		if err != nil {
+			return nil, fmt.Errorf("page %d: %w", page, err)
+		}
+		h, ok := f.row.parsePage(page, b)
+		if !ok {
+			return nil, nil
+		}
+		// The first cell whose rowid is not below the one looked for.
+		low, high := 0, h.count()
+		for low < high {
+			middle := (low + high) / 2
+			if h.rowid(h.cell(b, middle)) < rowid {
+				low = middle + 1
+			} else {
+				high = middle
+			}
+		}
+		if h.kind == leafPage {
+			if low == h.count() || h.rowid(h.cell(b, low)) != rowid || !f.row.parse(h.cell(b, low)) {
+				return nil, nil
+			}
+			return f.row, nil
+		}
+		page = h.right
+		if low < h.count() {
+			page = 0
+			if cell := h.cell(b, low); len(cell) >= 4 {
+				page = binary.BigEndian.Uint32(cell)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// rowid is that of a cell; on an interior page the largest of its child.
+func (h *header) rowid(cell []byte) int64 {
+	if h.kind == interiorPage {
+		if len(cell) < 4 {
+			return 0
+		}
+		v, _ := varint(cell[4:])
+		return int64(v)
+	}
+	_, rowid, _, _ := cellHead(cell)
+	return rowid
+}
