@@ -31,8 +31,8 @@ func meansOf(r *Rank) (out means) {
 			out = means{out.wall + s.Wall, out.busy + s.Busy, out.tokens + s.Tokens, out.steps + 1}
 		}
 	}
-	n := int64(max(out.steps, 1))
-	return means{out.wall / n, out.busy / n, out.tokens / n, out.steps}
+	n := out.steps
+	return means{each(out.wall, n), each(out.busy, n), each(out.tokens, n), n}
 }
 
 // identify gives the readable ranks of one part of a run their numbers, and takes out what is there twice. The trace's
@@ -114,6 +114,14 @@ type laneStep struct {
 	*Step
 	at    int   // place in Rank.Steps
 	calls []int // places in Step.Call
+}
+
+// calls is how many collectives a lane has.
+func (l *lane) calls() (n int) {
+	for i := range l.steps {
+		n += len(l.steps[i].calls)
+	}
+	return n
 }
 
 func (s *laneStep) kind(r *Rank, i int) classify.Collective { return r.Calls[s.Call[s.calls[i]]].Kind }
@@ -213,21 +221,20 @@ func unnamed(members []*member) (out []*group) {
 		*member
 		kind classify.Collective
 	}
-	of, rest := map[part]*group{}, &group{}
+	of, rest := map[part]*group{}, &group{} // the group of rare calls of ranks that have no other
 	var rare []part
 	byRanks, sizes, largest := map[string]*group{}, map[*group]int{}, map[*member]*group{}
 	for _, kind := range classify.Collectives() {
 		var lanes []*lane
 		for _, m := range members {
-			n := 0
 			l := lanesOf(m, func(call int) bool {
-				is := m.Calls[call].Kind == kind && m.Calls[call].Group < 0
-				n += b2i(is)
-				return is
+				return m.Calls[call].Kind == kind && m.Calls[call].Group < 0
 			})[true]
-			if n > fewCalls {
+			switch {
+			case l == nil:
+			case l.calls() > fewCalls:
 				lanes = append(lanes, l)
-			} else if n > 0 && endTogether(kind) {
+			case endTogether(kind):
 				rare = append(rare, part{m, kind})
 			}
 		}

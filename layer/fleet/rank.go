@@ -229,14 +229,18 @@ func (s *Set) Add(r Rank) {
 // compareRanks orders two digests of one file: one that could be read counts more than one that could not.
 func compareRanks(a, b *Rank) int {
 	text := func(r *Rank) string { t, _ := json.Marshal(r); return string(t) } // of plain data: no error
-	return cmp.Or(cmp.Compare(b2i(a.Bad == ""), b2i(b.Bad == "")), cmp.Compare(text(a), text(b)))
+	return cmp.Or(trueFirst(b.Bad == "", a.Bad == ""), cmp.Compare(text(a), text(b)))
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+// trueFirst orders true before false.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
 	}
-	return 0
+	return 1
 }
 
 // Ranks returns the digests by run, part, rank and file.

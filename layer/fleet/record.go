@@ -36,7 +36,7 @@ func (r *Rank) Record(d *layer.Device) {
 	operators := make([]map[Named]int64, len(d.Passes))
 	for p := range d.Passes {
 		fp := &d.Passes[p]
-		steps[p] = Step{Number: -1, Stage: fp.Stage, Tokens: fp.Tokens, Requests: int64(fp.Batch),
+		steps[p] = Step{Number: trace.None, Stage: fp.Stage, Tokens: fp.Tokens, Requests: int64(fp.Batch),
 			Partial: fp.Partial != "", Start: int64(fp.Start)}
 		if fp.Annotation != nil {
 			steps[p].Number = fp.Annotation.Index
@@ -92,7 +92,7 @@ func operatorName(k layer.Kernel) string {
 
 // callOf is the index of a collective among those of its rank.
 func callOf(r *Rank, e trace.Event, facts *classify.Facts, groups, calls map[string]int) int {
-	c := Call{Kind: facts.Collective, Group: -1, Kernel: facts.Short}
+	c := Call{Kind: facts.Collective, Group: trace.None, Kernel: facts.Short}
 	if x, ok := e.Exchange(); ok {
 		c.Bytes = x.Bytes
 		if x.Group != "" || x.Ranks != nil {

@@ -81,7 +81,7 @@ func (r *Report) bound() {
 		// Those with findings, then the first by name; by name again.
 		order := slices.Clone(r.Runs)
 		slices.SortStableFunc(order, func(a, b Run) int {
-			return cmp.Compare(b2i(len(b.Findings) > 0), b2i(len(a.Findings) > 0))
+			return trueFirst(len(a.Findings) > 0, len(b.Findings) > 0)
 		})
 		r.Runs, r.LeftOut = order[:mostRuns], r.LeftOut+n
 		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
@@ -97,8 +97,7 @@ func (r *Report) bound() {
 			first(run.Findings, mostRows*few)
 		run.Groups = slices.Clone(run.Groups)
 		slices.SortStableFunc(run.Groups, func(a, b Group) int {
-			return cmp.Or(cmp.Compare(b2i(b.Late != nil), b2i(a.Late != nil)),
-				cmp.Compare(b.Wait.Median, a.Wait.Median))
+			return cmp.Or(trueFirst(a.Late != nil, b.Late != nil), cmp.Compare(b.Wait.Median, a.Wait.Median))
 		})
 		run.Groups = first(run.Groups, mostGroups*few)
 		for k := range run.Groups {

@@ -377,20 +377,24 @@ func (g *group) measure(part string) Group {
 		sums[i] = g.sum(row, &out)
 		out.Skew = append(out.Skew, slices.Max(sums[i].waits))
 	}
-	out.Transfer /= int64(max(len(g.rows), 1))
+	out.Transfer = each(out.Transfer, len(g.rows))
 	var walls []int64
 	var ids []int
 	for k, l := range g.lanes {
 		r := Row{Rank: l.label, File: l.File, Device: l.Device, Host: l.Host, Wall: l.mean.wall, Busy: l.mean.busy,
 			Tokens: l.mean.tokens, Clock: l.shift}
 		for i, row := range g.rows {
-			r.Waited, r.Last, r.Steps = r.Waited+sums[i].waits[k], r.Last+sums[i].last[k], r.Steps+b2i(row[k] >= 0)
+			r.Waited, r.Last = r.Waited+sums[i].waits[k], r.Last+sums[i].last[k]
+			if row[k] != trace.None {
+				r.Steps++
+			}
 		}
-		r.Wait = r.Waited / int64(max(r.Steps, 1))
+		r.Wait = each(r.Waited, r.Steps)
 		out.Rows = append(out.Rows, r)
 		walls, ids = append(walls, r.Wall), append(ids, l.id)
-		out.meanWait += r.Wait / int64(n)
+		out.meanWait += r.Wait
 	}
+	out.meanWait = each(out.meanWait, n)
 	out.Name, out.Step, out.Wait = rangesOf(ids), middle(walls), spreadOf(out.waits())
 	for _, from := range []int{0, len(g.rows) / 2} { // a rank that is late since lately
 		if out.Late = g.late(&out, sums, from); out.Late != nil {
@@ -411,41 +415,43 @@ func (g *Group) waits() (out []Value) {
 // late finds the rank that waits least from a step on, and says whether it is last by more than chance; nil where not.
 func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 	n := len(g.lanes)
-	waits, last, in, decided := make([]int64, n), make([]int, n), make([]int64, n), 0
-	all := func(i int) bool { return !slices.Contains(g.rows[i], -1) } // the last of some ranks may be none of all
-	complete := slices.ContainsFunc(g.rows[from:], func(row []int) bool { return !slices.Contains(row, -1) })
+	waits, last, in, decided := make([]int64, n), make([]int, n), make([]int, n), 0
+	all := func(row []int) bool { return !slices.Contains(row, trace.None) } // the last of some ranks may be none of all
+	complete := slices.ContainsFunc(g.rows[from:], all)
 	for i := from; i < len(sums); i++ {
-		if complete && !all(i) {
+		if complete && !all(g.rows[i]) {
 			continue
 		}
 		decided += sums[i].decided
-		for k := range n {
-			waits[k], last[k], in[k] = waits[k]+sums[i].waits[k], last[k]+sums[i].last[k],
-				in[k]+int64(b2i(g.rows[i][k] >= 0))
+		for k, at := range g.rows[i] {
+			waits[k], last[k] = waits[k]+sums[i].waits[k], last[k]+sums[i].last[k]
+			if at != trace.None {
+				in[k]++
+			}
 		}
 	}
-	late := 0
 	for k := range waits {
-		if waits[k] /= max(in[k], 1); waits[k] < waits[late] {
-			late = k
-		}
+		waits[k] = each(waits[k], in[k])
 	}
+	late := slices.Index(waits, slices.Min(waits))
 	if decided == 0 || stat.SignTest(last[late], decided) > lateBy {
 		return nil
 	}
-	l := &Late{Rank: out.Rows[late].Rank, Last: last[late], Decided: decided, Since: -1}
+	l := &Late{Rank: out.Rows[late].Rank, Last: last[late], Decided: decided, Since: trace.None}
 	l.PerStep = middle(slices.Delete(slices.Clone(waits), late, late+1)) - waits[late]
-	if l.PerStep <= 0 || float64(l.PerStep) < leastShare*float64(out.Step) {
+	if out.Step > 0 {
+		l.Share = float64(l.PerStep) / float64(out.Step)
+	}
+	if l.Share < leastShare {
 		return nil
 	}
-	l.Share = float64(l.PerStep) / float64(max(out.Step, 1))
 	since := len(sums)
 	for i := len(sums) - 1; i >= 0 && (sums[i].decided == 0 || 2*sums[i].last[late] > sums[i].decided); i-- {
 		since = i
 	}
 	if l.Always = since == 0; since < len(sums) {
 		l.Since = int64(since)
-		if row := g.rows[since]; row[late] >= 0 && g.lanes[late].steps[row[late]].Number >= 0 {
+		if row := g.rows[since]; row[late] != trace.None && g.lanes[late].steps[row[late]].Number != trace.None {
 			l.Since = g.lanes[late].steps[row[late]].Number
 		}
 	}
@@ -479,7 +485,7 @@ var loads = [3]Load{Tokens, Requests, Experts}
 func (l *lane) profile() profile {
 	all := !slices.ContainsFunc(l.steps, func(s laneStep) bool { return !s.Partial })
 	p := profile{times: map[work]int64{}}
-	n := int64(0)
+	n := 0
 	for i := range l.steps {
 		s := &l.steps[i]
 		if s.Partial && !all {
@@ -500,11 +506,10 @@ func (l *lane) profile() profile {
 			}
 		}
 	}
-	n = max(n, 1)
 	for w := range p.times {
-		p.times[w] /= n
+		p.times[w] = each(p.times[w], n)
 	}
-	p.loads[0], p.loads[1] = p.loads[0]/n, p.loads[1]/n
+	p.loads[0], p.loads[1] = each(p.loads[0], n), each(p.loads[1], n)
 	for _, operator := range []string{opname.ExpertsGateUp, opname.ExpertsActivation, opname.ExpertsDown} {
 		p.loads[2] += p.times[work{operator: operator}]
 	}
@@ -645,15 +650,14 @@ func (g *group) compare(out *Group) {
 // imbalance says what the ranks have unequal shares of.
 func (g *group) imbalance(out *Group, all []profile) {
 	for i, load := range loads {
-		sum, most := int64(0), 0
+		var of []int64
+		var sum int64
 		for k := range all {
-			if sum += all[k].loads[i]; all[k].loads[i] > all[most].loads[i] {
-				most = k
-			}
+			of, sum = append(of, all[k].loads[i]), sum+all[k].loads[i]
 		}
-		u := Imbalance{What: load, Rank: g.lanes[most].label, Most: all[most].loads[i], Mean: sum / int64(len(all))}
-		unknown := slices.ContainsFunc(all, func(p profile) bool { return p.loads[i] < 0 })
-		if unknown || float64(u.Most) <= (1+tokenShare)*float64(u.Mean) {
+		most := slices.Index(of, slices.Max(of))
+		u := Imbalance{What: load, Rank: g.lanes[most].label, Most: all[most].loads[i], Mean: each(sum, len(all))}
+		if slices.Min(of) < 0 || float64(u.Most) <= (1+tokenShare)*float64(u.Mean) {
 			continue
 		}
 		u.Ratio = float64(u.Most) / float64(max(u.Mean, 1))
@@ -661,14 +665,20 @@ func (g *group) imbalance(out *Group, all []profile) {
 	}
 }
 
+// each is a sum by how many it is of; 0 of none.
+func each(sum int64, n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	return sum / int64(n)
+}
+
 // middle is the median, the upper one of an even number; 0 of none.
 func middle(list []int64) int64 {
 	if len(list) == 0 {
 		return 0
 	}
-	sorted := slices.Clone(list)
-	slices.Sort(sorted)
-	return sorted[len(sorted)/2]
+	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
 // rangesOf writes numbers as ranges: "0–3, 8".
