@@ -51,14 +51,15 @@ func quotedName(sql string) (name, rest string) {
 		name, rest, _ = strings.Cut(sql[1:], "]")
 		return name, rest
 	}
+	var b strings.Builder
 	for rest = sql[1:]; ; rest = rest[1:] {
 		var part string
 		part, rest, _ = strings.Cut(rest, end)
-		name += part
+		b.WriteString(part)
 		if !strings.HasPrefix(rest, end) {
-			return name, rest
+			return b.String(), rest
 		}
-		name += end
+		b.WriteString(end)
 	}
 }
 
@@ -71,9 +72,12 @@ var (
 	endsType    = append([]string{"NOT", "NULL", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS", "("}, constraints...)
 )
 
+// maxSQL is the longest statement that SQLite itself takes (https://www.sqlite.org/limits.html).
+const maxSQL = 1_000_000
+
 // parseTable reads the columns from the statement that made a table. why is what it is where it is no table with rowids.
 func parseTable(sql string) (t *Table, why string) {
-	all := tokens(sql)
+	all := tokens(sql[:min(len(sql), maxSQL)])
 	open := slices.IndexFunc(all, func(t token) bool { return t.is("(") })
 	switch {
 	case len(all) > 1 && all[1].is("VIRTUAL"):
@@ -112,8 +116,9 @@ func (t *Table) define(def []token, stored int) int {
 	}
 	key := slices.IndexFunc(def, func(t token) bool { return t.is("PRIMARY") })
 	if def[0].is(constraints...) {
-		// PRIMARY KEY (NAME) of a column INTEGER is the rowid.
-		if key >= 0 && len(def) == key+5 && def[key+2].is("(") {
+		// PRIMARY KEY (NAME) of a column INTEGER is the rowid. A table has one key.
+		if key >= 0 && len(def) == key+5 && def[key+2].is("(") && !t.keyed {
+			t.keyed = true
 			if i := t.Column(def[key+3].name); i >= 0 && t.stored[i] >= 0 && t.whole[i] {
 				t.stored[i] = ofRowid
 			}

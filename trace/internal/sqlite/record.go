@@ -104,6 +104,10 @@ func (r *Row) parse(cell []byte) bool {
 // record returns the bytes of a record: those in the cell, and, of a long one, those of its overflow pages (§1.6).
 func (r *Row) record(b []byte, size uint64) ([]byte, bool) {
 	usable := uint64(r.db.usable)
+	if size > r.left || size > uint64(r.db.Size) {
+		return nil, false
+	}
+	r.left -= size
 	if size <= usable-35 {
 		if size > uint64(len(b)) {
 			return nil, false
@@ -115,10 +119,9 @@ func (r *Row) record(b []byte, size uint64) ([]byte, bool) {
 	if local > usable-35 {
 		local = least
 	}
-	if size > uint64(r.db.Size) || r.left < int64(size) || local+4 > uint64(len(b)) {
+	if local+4 > uint64(len(b)) {
 		return nil, false
 	}
-	r.left -= int64(size)
 	r.long = append(r.long[:0], b[:local]...)
 	next := binary.BigEndian.Uint32(b[local:])
 	if r.chain == nil {

@@ -30,11 +30,19 @@ type cursor struct {
 	at     int64
 	chain  []byte // a page of a chain of overflow pages
 	long   []byte // a record that goes on there
-	left   int64  // bytes that such records may still take
+	left   uint64 // bytes that records may still take
 }
 
+// A scan reads each record once, so that all of them are no longer than the file; what points to the same bytes again and
+// again is no table. A Finder may find the same record often: it may read this much for each byte of the file.
+const (
+	leastBudget  = 1 << 16
+	finderBudget = 64
+	finderLeast  = 1 << 30
+)
+
 func (db *Database) cursor(window int) *cursor {
-	return &cursor{db: db, window: make([]byte, 0, max(window, db.page)), left: 2*db.Size + 1<<16}
+	return &cursor{db: db, window: make([]byte, 0, max(window, db.page)), left: uint64(db.Size) + leastBudget}
 }
 
 // read returns a page, which is valid until the next read. The file's end may cut it.
@@ -193,7 +201,9 @@ type Finder struct {
 
 // Finder returns a Finder of these columns.
 func (db *Database) Finder(t *Table, columns []string) *Finder {
-	return &Finder{row: newRow(db.cursor(0), t.where(columns)), root: t.root}
+	c := db.cursor(0)
+	c.left = finderBudget*uint64(db.Size) + finderLeast
+	return &Finder{row: newRow(c, t.where(columns)), root: t.root}
 }
 
 // Find returns the row with a rowid, nil where there is none. It is valid until the next call.

@@ -65,6 +65,7 @@ type Table struct {
 
 	stored []int  // where a record has each column, ofRowid for the one that is the rowid
 	whole  []bool // whether its type is INTEGER
+	keyed  bool   // a constraint names the key
 	root   uint32
 }
 

@@ -297,6 +297,20 @@ func TestDamageCostsItsPages(t *testing.T) {
 			t.Errorf("%d rows of 2,000", rows)
 		}
 	}
+	// A leaf whose cells are all the same one: no more than the file holds.
+	same := bytes.Clone(data)
+	for page := 3; page < 20; page++ {
+		if b := same[page*512:]; b[0] == 0x0d {
+			first := [2]byte(b[8:])
+			b[3], b[4] = 0, 200
+			for i := range 200 {
+				copy(b[8+2*i:], first[:])
+			}
+		}
+	}
+	if rows, _, err := count(same); rows > int64(len(data)/8) || err != nil {
+		t.Errorf("the same cell again and again: %d rows, %v", rows, err)
+	}
 	// Every page is a child of the one before: nothing is read twice.
 	loop := bytes.Clone(data)
 	for page := 1; page < len(data)/512; page++ {
@@ -306,6 +320,36 @@ func TestDamageCostsItsPages(t *testing.T) {
 	}
 	if rows, damaged, err := count(loop); rows != 0 || damaged == 0 || err != nil {
 		t.Errorf("pages in a ring: %d rows, %d damaged, %v", rows, damaged, err)
+	}
+}
+
+// TestLongStatements: what would take long to read is cut.
+func TestLongStatements(t *testing.T) {
+	for _, sql := range []string{
+		"CREATE TABLE t (a INTEGER, " + strings.Repeat("PRIMARY KEY (b), ", 1<<19) + "b)",
+		`CREATE TABLE t ("` + strings.Repeat(`""`, 1<<22) + `")`,
+		"CREATE TABLE t (" + strings.Repeat("(", 1<<22),
+	} {
+		path := write(t, "CREATE TABLE t (a)")
+		conn, err := reference.OpenConn(path, reference.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sqlitex.ExecuteTransient(conn, "PRAGMA writable_schema = ON", nil); err != nil {
+			t.Fatal(err)
+		}
+		err = sqlitex.ExecuteTransient(conn, "UPDATE sqlite_master SET sql = ?", &sqlitex.ExecOptions{Args: []any{sql}})
+		if err = errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sqlite.Open(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !db.Has("t") || len(db.Table("t").Columns) > 1 {
+			t.Errorf("%.40s: tables %v", sql, db.Tables)
+		}
+		db.Close()
 	}
 }
 
