@@ -217,22 +217,18 @@ func TestRanksInParallel(t *testing.T) {
 		}
 		want[i] = analyse(tr)
 	}
-	for _, inFlight := range []int{3, ranks} {
-		got := make([]string, ranks)
-		var wg sync.WaitGroup
-		i := 0
-		for tr, err := range trace.OpenFiles(t.Context(), paths, trace.Options{FilesInFlight: inFlight}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			at := i
-			wg.Go(func() { got[at] = analyse(tr) })
-			i++
-		}
-		wg.Wait()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d in flight (-one by one +together):\n%s", inFlight, diff)
-		}
+	rec, err := strata.OpenFiles(t.Context(), paths, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]string, ranks)
+	var wg sync.WaitGroup
+	for i, part := range rec.Parts {
+		wg.Go(func() { got[i] = analyse(part.Trace) })
+	}
+	wg.Wait()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-one by one +together):\n%s", diff)
 	}
 }
 

@@ -117,39 +117,6 @@ func ExampleListFiles() {
 	// prefill rank 1 1700-TP-1-EXTEND.trace.json
 }
 
-func ExampleOpenFiles() {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	for rank := range 3 {
-		name := filepath.Join(dir, fmt.Sprintf("rank%d.trace.json", rank))
-		if err := os.WriteFile(name, []byte(step), 0o666); err != nil {
-			log.Fatal(err)
-		}
-	}
-
-	files, err := trace.ListFiles(dir) // all ranks
-	if err != nil {
-		log.Fatal(err)
-	}
-	var paths []string
-	for _, f := range files {
-		paths = append(paths, f.Path)
-	}
-	for t, err := range trace.OpenFiles(context.Background(), paths, trace.Options{}) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println("rank", t.Meta().Rank, "has", t.Len(event.LaneGPU), "activities")
-	}
-	// Output:
-	// rank 0 has 2 activities
-	// rank 1 has 2 activities
-	// rank 2 has 2 activities
-}
-
 // A Builder makes a Trace of events from any source, in any order.
 func ExampleBuilder() {
 	b := trace.NewBuilder(trace.Options{})

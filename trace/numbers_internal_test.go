@@ -25,12 +25,6 @@ func TestGoroutinesOfALoad(t *testing.T) {
 			t.Errorf("asked for %d: %d goroutines with %d workers, want %d", asked, c.procs, len(c.workers), want)
 		}
 	}
-	for asked, want := range map[int]int{1: 1, 2: 2, 20: 20, 0: min(runtime.GOMAXPROCS(0), 8),
-		-1: min(runtime.GOMAXPROCS(0), 8)} {
-		if got := (&Options{FilesInFlight: asked}).filesInFlight(); got != want {
-			t.Errorf("asked for %d files: %d, want %d", asked, got, want)
-		}
-	}
 }
 
 // TestMemoryOfALoad: a budget is enough or not by one byte; columns, texts with 64 bytes each, and sorting count.

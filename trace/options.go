@@ -53,9 +53,6 @@ type Options struct {
 	// decompressing. The result does not depend on it. Zero: GOMAXPROCS, and
 	// never more than 8.
 	Concurrency int
-	// FilesInFlight is how many files [OpenFiles] loads at a time. Zero:
-	// GOMAXPROCS, at most 8.
-	FilesInFlight int
 
 	input *Input // what is loaded, for who builds the trace
 }
@@ -91,14 +88,6 @@ func newConfig(o *Options) config {
 	c.procs = min(c.procs, maxProcs)
 	c.workers = make([]*shard.Worker, c.procs+1)
 	return c
-}
-
-// filesInFlight is FilesInFlight with its default.
-func (o *Options) filesInFlight() int {
-	if o.FilesInFlight > 0 {
-		return o.FilesInFlight
-	}
-	return min(runtime.GOMAXPROCS(0), maxProcs)
 }
 
 // maxProcs bounds the goroutines: decompression feeds two or three at most, and

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -16,25 +15,12 @@ type apiName struct {
 }
 
 func (s *scanner) readCalls() error {
-	cols := []string{"start", "end", "globalTid", "correlationId", "nameId"}
-	var n int64
-	err := s.db.scan(tableRuntime, cols, func(r row) error {
-		n++
-		start, end := r.time(0), r.time(1)
-		if start == noTime || end == noTime {
-			s.noTime++
-			return nil
-		}
-		global := r.Int(2)
+	return s.timed(tableRuntime, []string{"globalTid", "correlationId", "nameId"}, func(r row, start, end int64) {
 		api := s.apiName(r.intOr(4, -1))
-		s.add(trace.EventData{
-			Kind: api.kind, Name: api.name, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
-			Correlation: correlation(r.Int(3)), Device: trace.None, Stream: trace.None,
-		}, start, end)
-		return nil
+		e := s.hostEvent(api.kind, r.Int(2), api.name)
+		e.Correlation = correlation(r.Int(3))
+		s.add(e, start, end)
 	})
-	s.counts = append(s.counts, tableCount{tableRuntime, n})
-	return err
 }
 
 func (s *scanner) apiName(id int64) apiName {

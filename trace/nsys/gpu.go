@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -10,21 +11,16 @@ import (
 
 // readKernels reads the kernel table.
 func (s *scanner) readKernels() error {
-	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
-		"mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "graphNodeId", "graphId"}
+	cols := []string{"demangledName", "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+		"graphNodeId", "graphId"}
 	shapes := map[[6]int64]string{}
-	var n int64
-	err := s.db.scan(tableKernel, cols, func(r row) error {
-		n++
-		e, start, end, ok := s.activity(r, event.Kernel)
-		if !ok {
-			return nil
+	return s.activities(tableKernel, event.Kernel, cols, func(r row, e *trace.EventData) {
+		const c = firstOfActivity
+		e.Name = cmp.Or(s.name(r.intOr(c, -1), r.intOr(c+1, -1), r.intOr(c+2, -1)), "[unnamed kernel]")
+		var dims [6]int64
+		for i := range dims {
+			dims[i] = r.Int(c + 3 + i)
 		}
-		e.Name = s.name(r.intOr(6, -1), r.intOr(7, -1), r.intOr(8, -1))
-		if e.Name == "" {
-			e.Name = "[unnamed kernel]"
-		}
-		dims := [6]int64{r.Int(9), r.Int(10), r.Int(11), r.Int(12), r.Int(13), r.Int(14)}
 		if dims != ([6]int64{}) {
 			shape, ok := shapes[dims]
 			if !ok {
@@ -37,28 +33,8 @@ func (s *scanner) readKernels() error {
 			}
 			e.Shape = shape
 		}
-		e.GraphNode, e.GraphID = uint64(r.Int(15)), uint64(r.Int(16))
-		s.add(e, start, end)
-		return nil
+		e.GraphNode, e.GraphID = uint64(r.Int(c+9)), uint64(r.Int(c+10))
 	})
-	s.counts = append(s.counts, tableCount{tableKernel, n})
-	return err
-}
-
-// activity reads what all activity tables begin with: start, end, deviceId,
-// streamId, correlationId, globalPid.
-func (s *scanner) activity(r row, kind event.Kind) (e trace.EventData, start, end int64, ok bool) {
-	start, end = r.time(0), r.time(1)
-	if start == noTime || end == noTime {
-		s.noTime++
-		return e, 0, 0, false
-	}
-	global := r.Int(5)
-	e = trace.EventData{
-		Kind: kind, Process: s.pid(global), Scope: s.scope(global), Device: s.device(global, r.intOr(2, -1)),
-		Stream: trace.StreamID(r.intOr(3, int64(trace.None))), Correlation: correlation(r.Int(4)),
-	}
-	return e, start, end, true
 }
 
 // device is the GPU that a process means by a CUDA device number.
@@ -95,17 +71,12 @@ func kindWord(words []string, v int64) string {
 }
 
 func (s *scanner) readMemcpy() error {
-	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind",
-		"srcKind", "dstKind", "graphNodeId"}
+	cols := []string{"bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"}
 	names := map[[3]int64]string{}
-	var n int64
-	err := s.db.scan(tableMemcpy, cols, func(r row) error {
-		n++
-		e, start, end, ok := s.activity(r, event.Memcpy)
-		if !ok {
-			return nil
-		}
-		k := [3]int64{clampKind(r.Int(7)), clampKind(r.intOr(8, -1)), clampKind(r.intOr(9, -1))}
+	return s.activities(tableMemcpy, event.Memcpy, cols, func(r row, e *trace.EventData) {
+		const c = firstOfActivity
+		k := [3]int64{clampKind(r.Int(c + 1)), clampKind(r.intOr(c+2, -1)), clampKind(r.intOr(c+3, -1))}
+		var ok bool
 		if e.Name, ok = names[k]; !ok {
 			e.Name = "Memcpy " + kindWord(copyKinds, k[0])
 			if k[1] >= 0 && k[2] >= 0 {
@@ -113,57 +84,31 @@ func (s *scanner) readMemcpy() error {
 			}
 			names[k] = e.Name
 		}
-		e.Bytes, e.GraphNode = r.Int(6), uint64(r.Int(10))
-		s.add(e, start, end)
-		return nil
+		e.Bytes, e.GraphNode = r.Int(c), uint64(r.Int(c+4))
 	})
-	s.counts = append(s.counts, tableCount{tableMemcpy, n})
-	return err
 }
 
 // clampKind keeps the memo of copy names small whatever the file says.
 func clampKind(v int64) int64 { return min(max(v, -1), 99) }
 
 func (s *scanner) readMemset() error {
-	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind",
-		"graphNodeId"}
-	var n int64
-	err := s.db.scan(tableMemset, cols, func(r row) error {
-		n++
-		e, start, end, ok := s.activity(r, event.Memset)
-		if !ok {
-			return nil
-		}
+	cols := []string{"bytes", "memKind", "graphNodeId"}
+	return s.activities(tableMemset, event.Memset, cols, func(r row, e *trace.EventData) {
+		const c = firstOfActivity
 		e.Name = "Memset"
-		if k := r.intOr(7, -1); k >= 0 && k < int64(len(memKinds)) {
+		if k := r.intOr(c+1, -1); k >= 0 && k < int64(len(memKinds)) {
 			e.Name = "Memset (" + memKinds[k] + ")"
 		}
-		e.Bytes, e.GraphNode = r.Int(6), uint64(r.Int(8))
-		s.add(e, start, end)
-		return nil
+		e.Bytes, e.GraphNode = r.Int(c), uint64(r.Int(c+2))
 	})
-	s.counts = append(s.counts, tableCount{tableMemset, n})
-	return err
 }
 
 // readGraphs reads the replays that were recorded whole. A row whose start and
 // end are 0 has no times ("timestamp information could not be collected",
 // CUPTI's CUpti_ActivityGraphTrace); the Builder counts it as not collected.
 func (s *scanner) readGraphs() error {
-	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId", "graphExecId"}
-	var n int64
-	err := s.db.scan(tableGraph, cols, func(r row) error {
-		n++
-		e, start, end, ok := s.activity(r, event.Graph)
-		if !ok {
-			return nil
-		}
-		id := r.Int(6)
-		e.Name = "CUDA graph " + strconv.FormatInt(id, 10)
-		e.GraphID = uint64(id)
-		s.add(e, start, end)
-		return nil
+	return s.activities(tableGraph, event.Graph, []string{"graphId"}, func(r row, e *trace.EventData) {
+		id := r.Int(firstOfActivity)
+		e.Name, e.GraphID = "CUDA graph "+strconv.FormatInt(id, 10), uint64(id)
 	})
-	s.counts = append(s.counts, tableCount{tableGraph, n})
-	return err
 }

@@ -1,10 +1,11 @@
 package nsys
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -19,40 +20,14 @@ const (
 	tableDiagnostic = "DIAGNOSTIC_EVENT"
 )
 
-// hostFacts is what a scanner of these tables finds beside events.
-type hostFacts struct {
-	lost     []string // messages of the recorder that say that something is missing, at most maxLost
-	lostRows int64
-}
-
 // maxLost is how many messages of the recorder are kept.
 const maxLost = 4
 
 // readOSCalls reads calls of the C library and the system.
 func (s *scanner) readOSCalls() error {
-	var n int64
-	err := s.db.scan(tableOS, []string{"start", "end", "globalTid", "nameId"}, func(r row) error {
-		n++
-		start, end := r.time(0), r.time(1)
-		if start == noTime || end == noTime {
-			s.noTime++
-			return nil
-		}
-		e := s.hostEvent(event.OSCall, r.Int(2), s.name(r.intOr(3, -1)))
-		if e.Name == "" {
-			e.Name = "system call"
-		}
-		s.add(e, start, end)
-		return nil
+	return s.timed(tableOS, []string{"globalTid", "nameId"}, func(r row, start, end int64) {
+		s.add(s.hostEvent(event.OSCall, r.Int(2), cmp.Or(s.name(r.intOr(3, -1)), "system call")), start, end)
 	})
-	s.counts = append(s.counts, tableCount{tableOS, n})
-	return err
-}
-
-// hostEvent is an event of a thread of the host.
-func (s *scanner) hostEvent(kind event.Kind, global int64, name string) trace.EventData {
-	return trace.EventData{Kind: kind, Name: name, Process: s.pid(global), Scope: s.scope(global),
-		Thread: tidOf(global), Device: trace.None, Stream: trace.None}
 }
 
 // threadSwitch is one switch of a thread: on or off its core.
@@ -64,37 +39,20 @@ type threadSwitch struct {
 // readSwitches turns the switches of each thread into the times in which it was off the CPU: between a switch off and
 // the next one on.
 func (s *scanner) readSwitches() error {
-	var n int64
 	threads := map[int64][]threadSwitch{}
-	err := s.db.scan(tableSwitches, []string{"start", "isSchedIn", "globalTid"}, func(r row) error {
-		n++
+	err := s.read(tableSwitches, []string{"start", "isSchedIn", "globalTid"}, func(r row) {
 		if at := r.time(0); at != noTime {
 			threads[r.Int(2)] = append(threads[r.Int(2)], threadSwitch{at, r.Int(1) != 0})
 		} else {
 			s.noTime++
 		}
-		return nil
 	})
-	s.counts = append(s.counts, tableCount{tableSwitches, n})
 	if err != nil {
 		return err
 	}
-	order := make([]int64, 0, len(threads))
-	for global := range threads {
-		order = append(order, global)
-	}
-	slices.Sort(order)
-	for _, global := range order {
+	for _, global := range slices.Sorted(maps.Keys(threads)) {
 		list := threads[global]
-		slices.SortStableFunc(list, func(a, b threadSwitch) int {
-			switch {
-			case a.at < b.at:
-				return -1
-			case a.at > b.at:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(list, func(a, b threadSwitch) int { return cmp.Compare(a.at, b.at) })
 		for i := 1; i < len(list); i++ {
 			if !list[i-1].on && list[i].on && list[i].at > list[i-1].at {
 				s.add(s.hostEvent(event.OffCPU, global, "off the CPU"), list[i-1].at, list[i].at)
@@ -118,29 +76,19 @@ func (s *scanner) readSamples() error {
 			return err
 		}
 	}
-	var n int64
-	err := s.db.scan(tableSamples, []string{"id", "start", "globalTid", "threadState"}, func(r row) error {
-		n++
+	return s.read(tableSamples, []string{"id", "start", "globalTid", "threadState"}, func(r row) {
 		at := r.time(1)
-		if at == noTime {
+		switch {
+		case at == noTime:
 			s.noTime++
-			return nil
+		case r.Int(3) <= stateRunning: // others were found waiting: the switches have that with times
+			name := ""
+			if symbol, ok := top[r.Int(0)]; ok {
+				name = s.name(symbol)
+			}
+			s.add(s.hostEvent(event.Sample, r.Int(2), cmp.Or(name, "running")), at, at)
 		}
-		if state := r.Int(3); state > stateRunning {
-			return nil // found waiting: the switches have that with times
-		}
-		name := ""
-		if symbol, ok := top[r.Int(0)]; ok {
-			name = s.name(symbol)
-		}
-		if name == "" {
-			name = "running"
-		}
-		s.add(s.hostEvent(event.Sample, r.Int(2), name), at, at)
-		return nil
 	})
-	s.counts = append(s.counts, tableCount{tableSamples, n})
-	return err
 }
 
 // stateRunning is ENUM_SAMPLING_THREAD_STATE's word for a thread that runs; above it are those that wait. 0 is not
@@ -159,27 +107,22 @@ var lostWords = []string{"dropped", "lost", "incomplete", "not all", "missing", 
 
 // readDiagnostics reads what the recorder reported.
 func (s *scanner) readDiagnostics() error {
-	var n int64
-	err := s.db.scan(tableDiagnostic, []string{"severity", "text"}, func(r row) error {
-		n++
+	return s.read(tableDiagnostic, []string{"severity", "text"}, func(r row) {
 		severity, text := r.Int(0), r.Text(1)
 		said := func(w string) bool { return strings.Contains(strings.ToLower(text), w) }
 		if severity < severityWarning || severity < severityError && !slices.ContainsFunc(lostWords, said) {
-			return nil
+			return
 		}
-		s.host.lostRows++
-		if len(s.host.lost) < maxLost && !slices.Contains(s.host.lost, text) {
-			s.host.lost = append(s.host.lost, text)
+		s.lostRows++
+		if len(s.lost) < maxLost && !slices.Contains(s.lost, text) {
+			s.lost = append(s.lost, text)
 		}
-		return nil
 	})
-	s.counts = append(s.counts, tableCount{tableDiagnostic, n})
-	return err
 }
 
 // reportHost puts what the recorder says that it lost into the health.
 func (l *loader) reportHost(s *scanner) {
-	if s.host.lostRows > 0 {
-		l.b.LoseDetail(event.Dropped, s.host.lostRows, "the recorder says: "+strings.Join(s.host.lost, "; "))
+	if s.lostRows > 0 {
+		l.b.LoseDetail(event.Dropped, s.lostRows, "the recorder says: "+strings.Join(s.lost, "; "))
 	}
 }

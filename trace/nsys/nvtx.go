@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -63,21 +62,19 @@ func (f *facts) domain(global, id int64) string {
 
 func (s *scanner) readRanges() error {
 	cols := []string{"start", "end", "eventType", "text", "textId", "globalTid", "domainId"}
-	var n int64
-	err := s.db.scan(tableNVTX, cols, func(r row) error {
-		n++
+	return s.read(tableNVTX, cols, func(r row) {
 		kind := event.Range
 		switch r.Int(2) {
 		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy, nvtxtCategory, nvtxtMetaThread,
 			nvtxtMetaProcess:
-			return nil // declarations, not events
+			return // declarations, not events
 		case nvtxMark, nvtxtMark:
 			kind = event.Mark
 		}
 		start, end := r.time(0), r.Int(1)
 		if start == noTime {
 			s.noTime++
-			return nil
+			return
 		}
 		// A mark has no end. Neither has a range that was open when the
 		// recording stopped: it is kept as the mark of its beginning.
@@ -87,21 +84,16 @@ func (s *scanner) readRanges() error {
 		name := s.rangeText(r, 3, 4)
 		if name == "" {
 			s.noText++
-			return nil
+			return
 		}
 		global := r.Int(5)
-		e := trace.EventData{
-			Kind: kind, Name: name, Domain: s.domain(global, r.Int(6)), Process: s.pid(global), Scope: s.scope(global),
-			Thread: tidOf(global), Device: trace.None, Stream: trace.None,
-		}
+		e := s.hostEvent(kind, global, name)
+		e.Domain = s.domain(global, r.Int(6))
 		if op, shape, ok := cutOp(name); ok && e.Domain == "" && kind == event.Range {
 			e.Kind, e.Name, e.Shape = event.Op, op, shape
 		}
 		s.add(e, start, end)
-		return nil
 	})
-	s.counts = append(s.counts, tableCount{tableNVTX, n})
-	return err
 }
 
 // cutOp takes apart the text that torch.autograd.profiler.emit_nvtx gives an

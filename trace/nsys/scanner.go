@@ -29,6 +29,7 @@ type scanner struct {
 	db    *database
 	tasks []func(*scanner) error
 
+	event trace.EventData   // of [scanner.activities]: one for all rows, so that none is allocated
 	batch []trace.EventData // being filled
 	full  chan []trace.EventData
 	free  chan []trace.EventData
@@ -36,7 +37,8 @@ type scanner struct {
 
 	counts                  []tableCount // applied to the Builder when the scans are done
 	noText, noTime, farTime int64
-	host                    hostFacts
+	lost                    []string // messages of the recorder that say that something is missing, at most maxLost
+	lostRows                int64
 
 	api      map[int64]apiName   // by string id
 	suffixed map[string][]string // stripped API name → names as stored
@@ -212,6 +214,54 @@ func (s *scanner) add(e trace.EventData, start, end int64) {
 		s.full <- s.batch
 		s.batch = <-s.free
 	}
+}
+
+// read calls f for each row of a table and notes how many there are.
+func (s *scanner) read(table string, cols []string, f func(row)) error {
+	var n int64
+	err := s.db.scan(table, cols, func(r row) error {
+		n++
+		f(r)
+		return nil
+	})
+	s.counts = append(s.counts, tableCount{table, n})
+	return err
+}
+
+// timed is read for rows with a start and an end, which are before the other columns. Rows that lack one of them are
+// counted and left out.
+func (s *scanner) timed(table string, cols []string, f func(r row, start, end int64)) error {
+	return s.read(table, append([]string{"start", "end"}, cols...), func(r row) {
+		if start, end := r.time(0), r.time(1); start == noTime || end == noTime {
+			s.noTime++
+		} else {
+			f(r, start, end)
+		}
+	})
+}
+
+// activities reads a table whose rows ran on a GPU; f completes each event. The columns are numbered from
+// firstOfActivity on.
+func (s *scanner) activities(table string, kind event.Kind, cols []string, f func(row, *trace.EventData)) error {
+	cols = append([]string{"deviceId", "streamId", "correlationId", "globalPid"}, cols...)
+	return s.timed(table, cols, func(r row, start, end int64) {
+		global := r.Int(5)
+		s.event = trace.EventData{
+			Kind: kind, Process: s.pid(global), Scope: s.scope(global), Device: s.device(global, r.intOr(2, -1)),
+			Stream: trace.StreamID(r.intOr(3, int64(trace.None))), Correlation: correlation(r.Int(4)),
+		}
+		f(r, &s.event)
+		s.add(s.event, start, end)
+	})
+}
+
+// firstOfActivity is the number of the first column after those that all activities have.
+const firstOfActivity = 6
+
+// hostEvent is an event of a thread of the host.
+func (s *scanner) hostEvent(kind event.Kind, global int64, name string) trace.EventData {
+	return trace.EventData{Kind: kind, Name: name, Process: s.pid(global), Scope: s.scope(global),
+		Thread: tidOf(global), Device: trace.None, Stream: trace.None}
 }
 
 // scope is [facts.scope], remembering the last one.

@@ -10,6 +10,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,11 +18,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/trace"
@@ -59,11 +63,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	start := time.Now()
 	switch {
 	case fs.NArg() > 1:
-		for t, err := range trace.OpenFiles(ctx, fs.Args(), trace.Options{FilesInFlight: *inFlight}) {
-			if err != nil {
-				return err
-			}
-			c.add(t)
+		if err := c.ranks(ctx, fs.Args(), cmp.Or(*inFlight, runtime.GOMAXPROCS(0))); err != nil {
+			return err
 		}
 	case *gunzip:
 		n, err := decompress(fs.Arg(0))
@@ -81,6 +82,26 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	c.LoadNS = time.Since(start).Nanoseconds()
 	c.PeakRSS = peakRSS()
 	return json.NewEncoder(stdout).Encode(c)
+}
+
+// ranks loads files, so many at a time, and drops each.
+func (c *cost) ranks(ctx context.Context, paths []string, inFlight int) error {
+	var count sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(inFlight)
+	for _, path := range paths {
+		g.Go(func() error {
+			t, err := trace.Open(ctx, path, trace.Options{Concurrency: max(1, runtime.GOMAXPROCS(0)/inFlight)})
+			if err != nil {
+				return err
+			}
+			count.Lock()
+			defer count.Unlock()
+			c.add(t)
+			return nil
+		})
+	}
+	return g.Wait()
 }
 
 // add counts the events of a trace.
