@@ -172,9 +172,8 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 	}
 }
 
-// TestRanksInParallel loads the traces of several ranks some at a time and
-// analyses each beside the loading of the next ones. The results are those of
-// one rank after the other.
+// TestRanksInParallel loads the traces of several ranks together and analyses them
+// beside each other. The results are those of one rank after the other.
 func TestRanksInParallel(t *testing.T) {
 	const ranks = 6
 	dir := t.TempDir()

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/gen/idle"
@@ -20,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -251,12 +251,12 @@ func TestSharedTraces(t *testing.T) {
 		if i%6 != 0 && !testdata.Long() {
 			continue
 		}
-		rec, err := strata.Open(t.Context(), path, strata.Options{})
+		tr, err := trace.Open(t.Context(), path, trace.Options{Formats: append(nsys.Formats(), trace.Kineto())})
 		if err != nil {
 			t.Logf("%s: %v", filepath.Base(path), err) // of several hosts, or no trace
 			continue
 		}
-		a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
 		if err != nil || len(a.Devices) == 0 {
 			continue
 		}

@@ -1,14 +1,13 @@
 package roofline_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/trace"
 )
 
 // TestLooksLike: a public model is recognised by its layers and the recorded embedding, and one of other sizes is not.
@@ -18,15 +17,11 @@ func TestLooksLike(t *testing.T) {
 		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "this looks like qwen3-8b (36 layers, hidden size 4096, vocabulary 151936); if it is, pass --config qwen3-8b",
 		"hf-bert-small-eager-h100.json.gz":           "",
 	} {
-		path := filepath.Join("..", "..", "..", "shared", "traces", "torch", file)
-		if _, err := os.Stat(path); err != nil {
-			t.Skip("SKIPPED, NOT CHECKED: no reference traces")
-		}
-		rec, err := strata.Open(t.Context(), path, strata.Options{})
+		tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/"+file)[0], trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
