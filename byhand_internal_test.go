@@ -1,0 +1,634 @@
+package strata
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/page"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+	"github.com/llmstrata/strata/triage"
+)
+
+const ms, us = time.Millisecond, time.Microsecond
+
+// drawn are the cells of a table's rows: what they show, and in brackets what they sort by and how long their bars are
+// in percent.
+func drawn(t page.Table) (out []string) {
+	for _, row := range t.Rows {
+		var cells []string
+		for _, c := range row {
+			s := strings.Join(append([]string{c.Text}, c.Lines...), "/")
+			if c.Sort != 0 {
+				s += fmt.Sprintf(" [%g]", c.Sort)
+			}
+			if c.Bar != 0 {
+				s += fmt.Sprintf(" [%.1f%%]", 100*c.Bar)
+			}
+			if c.Strong {
+				s += "*"
+			}
+			cells = append(cells, s)
+		}
+		out = append(out, strings.Join(cells, " | "))
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// launched is an analysed trace of one kernel, for what asks for a trace.
+func launched(t *testing.T) *layer.Analysis {
+	t.Helper()
+	b := trace.NewBuilder(trace.Options{})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 10_000, Duration: 5_000})
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// kindWords are the kinds of bars.
+var kindWords = map[page.Kind]string{page.Must: "must", page.Win: "win", page.Unknown: "unknown", page.Idle: "idle",
+	page.Alone: "alone", page.Whole: "whole", page.Slower: "slower", page.Faster: "faster"}
+
+// TestTablesOfAReport: each cell of the page's tables, by the report's figures.
+func TestTablesOfAReport(t *testing.T) {
+	r := &Report{Operators: []ReportOperator{
+		{Stage: layer.StageDecode, LayerType: "layers", Operator: "o_proj", Category: "gemm", Kernels: 1, Time: 250 * us,
+			Share: .0625, Kernel: "short"},
+		{Stage: layer.StageDecode, LayerType: "layers", Operator: "qkv_proj", Category: "gemm", Kernels: 1234,
+			Time: 750 * us, Share: .1875, Floor: 300 * us, Bound: "memory", Kernel: "long"},
+		{Stage: layer.StagePrefill, Pass: 1, LayerType: "outside layers", Operator: "embed", Category: "other", Kernels: 2,
+			Time: 500 * us, Share: .5, Kernel: "rows"}},
+		Idle: []ReportIdle{{Group: finding.HostWork, Cause: finding.HostCode, PerStep: 30 * us, Share: .0123, Name: "f"}},
+		Exposure: []ReportExposure{{Stage: layer.StageDecode, Category: "gemm", PerStep: 2 * ms, Share: .456,
+			Hidden: 40 * us}},
+		Fusions: []ReportFusion{{Stage: layer.StageDecode, Pattern: "P", State: triage.StateAvailable, PerStep: 3 * ms,
+			Gain: 20 * us, Times: 1500, Do: "do"}, {Stage: layer.StageDecode, Pattern: "Q", State: triage.StateActive,
+			PerStep: ms, Times: 3}}}
+	same(t, "operators by time", drawn(r.operatorTable().Tables[0]),
+		"decode | layers | qkv_proj | gemm | 1,234 [1234] | 750 µs [750000] | 75.0 [75] [75.0%] | 18.8 [18.75] | "+
+			"300 µs [300000] | 40 [40] | memory | long",
+		"prefill | outside layers | embed | other | 2 [2] | 500 µs [500000] | 100.0 [100] [100.0%] | 50.0 [50] | "+
+			"- [-1] | - [-1] |  | rows",
+		"decode | layers | o_proj | gemm | 1 [1] | 250 µs [250000] | 25.0 [25] [25.0%] | 6.2 [6.25] | - [-1] | - [-1] |  | short")
+	all := r.tables()
+	same(t, "idle time", drawn(all[0].Tables[0]), "host work | host-code | 30.0 µs [30000] | 1.2 [1.23] | f")
+	same(t, "exposure", drawn(all[1].Tables[0]), "decode | gemm | 2.00 ms [2e+06] | 45.6 [45.6] | 40.0 µs [40000]")
+	same(t, "fused paths", drawn(all[2].Tables[0]),
+		"decode | P | available | 3.00 ms [3e+06] | 20.0 µs [20000] | 1,500 [1500] | do",
+		"decode | Q | active | 1.00 ms [1e+06] | - [-1] | 3 [3] | ")
+	p := &reportPart{a: launched(t), d: &layer.Device{Passes: make([]layer.ForwardPass, 2)}}
+	list := []ReportPass{{Index: 1, Stage: layer.StageDecode, Start: 2_000_000, Wall: 4 * ms, Idle: ms, Floor: 2 * ms,
+		Batch: -1, Tokens: 8, Layers: 32, Kernels: 400, Confidence: .875, Chosen: true}}
+	same(t, "passes", drawn(passTable(list, p).Tables[0]), "1 [1]* | 0 | decode | 2.00 ms [2e+06] | 4.00 ms [4e+06] | "+
+		"1.00 ms [1e+06] | 25.0 [25] | 2.00 ms [2e+06] | - [-1] | 8 [8] | 32 [32] | 400 [400] | 0.88 [0.875] | listed below | -")
+	if s := passTable(list[:0], p); s.Text != "No forward pass was found." {
+		t.Errorf("no passes: %+v", s)
+	}
+	folds := func(n int) bool { return passTable(make([]ReportPass, n), p).Tables[0].Folded }
+	if folds(12) || !folds(13) {
+		t.Errorf("twelve passes fold: %v, thirteen: %v", folds(12), folds(13))
+	}
+}
+
+// TestPageOfLightByHand: each cell of what a pass should take, and the bars of where its time goes.
+func TestPageOfLightByHand(t *testing.T) {
+	l := &roofline.Report{Steady: 3, Passes: []roofline.Pass{{Index: 3, Stage: layer.StageDecode, Wall: 8 * ms,
+		Floor: 2 * ms, Waterfall: []roofline.Share{{Name: "must", Time: 2 * ms, Kind: roofline.Floor, Note: "n"},
+			{Name: "none", Kind: roofline.Above}, {Name: "hatched", Time: ms, Kind: roofline.NoFloor},
+			{Name: "idle", Time: 5 * ms, Kind: roofline.Idle}}}},
+		Operators: []roofline.Row{{LayerType: "layers", Operator: "qkv_proj", Count: 32, Time: ms,
+			Cost: roofline.Cost{M: 8, N: 4096, K: 1024, GFLOP: 1.25, Bytes: 2_500_000, Floor: 250 * us, Bound: "memory",
+				PeakShare: .25}, Note: "note"}, {LayerType: "layers", Operator: "rope", Count: 1}},
+		Economy: []roofline.Bucket{{Stage: layer.StageDecode, From: 3, To: 4, Passes: 2, Tokens: 6, Wall: 3 * ms,
+			PerToken: 500 * us, PerRequest: ms, Floored: 2 * ms, Floor: ms, Rows: 8, Asked: 6, Tax: ms, Taxed: 4},
+			{Stage: layer.StagePrefill, From: -1, To: -1, Passes: 1, Wall: ms},
+			{Stage: layer.StagePrefill, From: 1, To: 1, Passes: 1, Wall: ms, PerToken: ms}}}
+	out := lightSections(l)
+	same(t, "operators", drawn(out[1].Tables[0]), "layers | qkv_proj | 32 [32] | 8 [8] | 4,096 [4096] | 1,024 [1024] | "+
+		"1.2 [1.25] | 2.5 [2.5] | 1.00 ms [1e+06] | 250 µs [250000] | memory | 25 [25] [25.0%] | note",
+		"layers | rope | 1 [1] | - [-1] | - [-1] | - [-1] | 0.0 | 0.0 | - [-1] | - [-1] |  | - [-1] | ")
+	same(t, "cost", drawn(out[2].Tables[0]), "decode | 3–4 [3] | 2 [2] | 6 [6] | 3.00 ms [3e+06] | 500 µs [500000] | "+
+		"1.00 ms [1e+06] | 50.0 [50] | 25.0 [25] | 250 µs [250000]",
+		"prefill | 1 [1] | 1 [1] | 0 | 1.00 ms [1e+06] | 1.00 ms [1e+06] | - [-1] | - [-1] | - [-1] | - [-1]")
+	f := out[0].Falls[0]
+	lines := []string{f.Label, f.Total, f.Text}
+	for _, x := range f.Steps {
+		lines = append(lines, fmt.Sprintf("%s %s %s %g–%g %s", x.Name, x.Value, x.Detail, x.From, x.To, kindWords[x.Kind]))
+	}
+	same(t, "waterfall", lines, "pass 3, Decode", "8.00 ms",
+		"Hatched: how much of this 12.5% has to be is not known. The model's config says it of most operators: `--config`, "+
+			"with a file or a public model's name.",
+		"must 2.00 ms, 25.0% n 0–2e+06 must", "hatched 1.00 ms, 12.5%  2e+06–3e+06 unknown",
+		"idle 5.00 ms, 62.5%  3e+06–8e+06 idle")
+	var b strings.Builder
+	if err := WriteLightHTML(t.Context(), &b, l, nil, "plan"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "A decode step takes 8.00 ms; the GPU needs at least 2.00 ms of it (25.0%)."; !strings.Contains(b.String(), want) {
+		t.Errorf("the page lacks %q", want)
+	}
+}
+
+// TestPageOfACompareByHand: the bars from A to B, which end where B is, and each cell of its rows.
+func TestPageOfACompareByHand(t *testing.T) {
+	row := func(name string, a, b time.Duration) compare.Row {
+		return compare.Row{Operator: name, Interval: compare.Interval{A: a, B: b, Delta: b - a}, KernelA: a, KernelB: b,
+			LaunchesA: 2, LaunchesB: 3}
+	}
+	slow := row("qkv_proj", 4*ms, 5*ms)
+	slow.Judged, slow.Low, slow.High, slow.Significant, slow.Found = true, 900*us, 1100*us, true, "yes"
+	slow.Kernels = []compare.KernelDelta{{Name: "new", Was: "old", A: 4 * ms, B: 5 * ms, LaunchesA: 2, LaunchesB: 3}}
+	hidden := row("all_reduce", ms, ms/2)
+	hidden.KernelA, hidden.KernelB = 3*ms, 2*ms
+	r := &compare.Report{A: compare.Summary{Label: "d/a", Wall: 10 * ms}, B: compare.Summary{Trace: "d/b", Wall: 11 * ms},
+		Delta: ms, Rows: []compare.Row{slow, hidden, row("same", ms, ms)}, Waterfall: []compare.Row{row("kernels", 9*ms, 10*ms)}}
+	s := compareSections(r)
+	same(t, "rows", drawn(s[0].Tables[1]),
+		"qkv_proj | 4.00 ms [4e+06] | 5.00 ms [5e+06] | 1.00 ms [1e+06] | 25.0 [25] | - [-1] | 1.00 ms [1e+06] | "+
+			"900 µs … 1.10 ms [900000] | yes* | 2 → 3 | old → new/old → new: 4.00 ms → 5.00 ms, 2 → 3 launches",
+		"all_reduce | 1.00 ms [1e+06] | 500 µs [500000] | -500 µs [-500000] | -50.0 [-50] | 3.00 ms → 2.00 ms [-1e+06] | "+
+			"-1.00 ms [-1e+06] | - [-1] |  | 2 → 3 | -",
+		"same | 1.00 ms [1e+06] | 1.00 ms [1e+06] | 0 | 0.0 | - [-1] | 0 | - [-1] |  | 2 → 3 | -")
+	same(t, "parts", drawn(s[0].Tables[0]), "kernels | 9.00 ms [9e+06] | 10.0 ms [1e+07] | 1.00 ms [1e+06] | - [-1] | ")
+	var steps []string
+	for _, x := range s[0].Falls[0].Steps {
+		steps = append(steps, fmt.Sprintf("%s %s %g–%g %s", x.Name, x.Value, x.From, x.To, kindWords[x.Kind]))
+	}
+	same(t, "bars", steps, "A: a 10.0 ms 0–1e+07 whole", "qkv_proj +1.00 ms 1e+07–1.1e+07 slower",
+		"all_reduce −500 µs 1.05e+07–1.1e+07 faster", "all others +500 µs 1.05e+07–1.1e+07 slower", "B: b 11.0 ms 0–1.1e+07 whole")
+}
+
+// TestPageOfRanksByHand: bars are of the longest rank, waiting is of the rank's own step.
+func TestPageOfRanksByHand(t *testing.T) {
+	f := &fleet.Report{Runs: []fleet.Run{{Run: "run", Groups: []fleet.Group{{Name: "0–1", Steps: 5, Step: 4e6,
+		Wait: fleet.Spread{Min: 1e5, Median: 4e5, Max: 1e6}, Transfer: 3e5, Collectives: 7,
+		Late: &fleet.Late{Rank: "1"}, Skew: []int64{3, 1},
+		Differs: []fleet.Differs{{Rank: "1", What: "host-code", Share: .125}},
+		Rows:    []fleet.Row{{Rank: "0", Wall: 4e6, Busy: 3e6, Wait: 1e6, Last: 1}, {Rank: "1", Wall: 2e6, Busy: 1e6, Last: 6}}}}}}}
+	s := rankSection(f)
+	same(t, "ranks", drawn(s.Tables[0]),
+		"0 | 4.00 ms [4e+06] [100.0%] | 3.00 ms [3e+06] [75.0%] | 1.00 ms [1e+06] [25.0%] | 25.0 [25] | 1 [1] | ",
+		"1* | 2.00 ms [2e+06] [50.0%] | 1.00 ms [1e+06] [25.0%] | 0 | 0.0 | 6 [6] | host-code: +12.5% of step time")
+	groups := drawn(s.Tables[1])
+	if want := "run | 0–1 | 5 [5] | 4.00 ms [4e+06] | 100 µs [100000] [2.5%] | 400 µs [400000] [10.0%] | " +
+		"1.00 ms [1e+06] [25.0%] | 300 µs [300000] | 7 [7] | 1* | "; !strings.HasPrefix(groups[0], want) {
+		t.Errorf("group %q, want %q", groups[0], want)
+	}
+	var plots []string
+	for _, p := range s.Plots {
+		plots = append(plots, fmt.Sprint(p.Title, ": ", p.Text, " ", p.Values, " ", p.Mark, p.Marked))
+	}
+	same(t, "plots", plots, "GPU busy, ranks 0–1: 1.00 ms on 1 … 2.00 ms on 0 [2e+06 1e+06] 1 1",
+		"Waiting for others, ranks 0–1: 0 on 1 … 1.00 ms on 0 [1e+06 0] 1 1",
+		"GPU idle, ranks 0–1: 1.00 ms on 0 … 1.00 ms on 0 [1e+06 1e+06] 1 1",
+		"Longest wait by step, ranks 0–1: 2 steps [3 1] 0 0")
+	if one := rankPlots(&fleet.Group{Rows: make([]fleet.Row, 1)}); one != nil {
+		t.Errorf("one rank has plots: %+v", one)
+	}
+}
+
+// TestPageOfTriageByHand: times of the stage in µs and ns, rows below the bar counted, and shares of a row's places.
+func TestPageOfTriageByHand(t *testing.T) {
+	r := &triage.Report{MinSharePct: 1}
+	s := &triage.StageReport{Stage: "decode", PassStage: layer.StageDecode, GPUTimeUS: 2500, BusyUS: 2000, SpanUS: 4000,
+		Launches: 40, Devices: 2, HiddenRows: 2, Kernels: []triage.KernelRow{{Kernel: "gemm<1>", Label: "gemm",
+			Category: "gemm", GPUTimeUS: 1500, GPUTimeNS: 1.5e6, SharePct: 60, Launches: 3, CPUOps: []string{"b", "a", "b"},
+			Locations:  []triage.Location{{Location: "a.py:1 f", SharePct: 99.5}, {Location: "b.py:2 g", SharePct: 99.4}},
+			ModelLines: []triage.Location{{Location: "m.py:3 h", Module: "M/N", SharePct: 100}}},
+			{Kernel: "at", Category: "x", SharePct: 1}, {Kernel: "below", SharePct: .99}},
+		Operators: []triage.OperatorRow{{Operator: "qkv_proj", Confidence: .875, GPUTimeNS: 2e6, SharePct: 80, Launches: 7},
+			{Operator: "other", GPUTimeNS: 5e5, SharePct: 20, Launches: 33}},
+		Overlap: []triage.OverlapRow{{Priority: "P1", Kernel: "nccl", Category: "communication", TotalUS: 250, SharePct: 10,
+			ExclusiveRatio: .4, BoundNS: 1e5, BoundPct: 2.5, Recommendation: "do"}},
+		Fuse: []triage.FuseRow{{Pattern: "P", State: triage.StateAvailable, Confidence: triage.Possible, RelatedUS: 30,
+			SharePct: 1.2, Occurrences: 4, EstimatedGainUS: 20, GainPct: .5,
+			Evidence: []triage.Share{{Kernel: "k", Label: "l", Launches: 8}}}, {Pattern: "Q", State: triage.StateActive}},
+		Slow: []triage.SlowRow{{Kernel: "s", GPUTimeNS: 3e5, SharePct: 12, Launches: 6, FloorNS: 1e5, Reason: "why", Do: "pad"},
+			{Kernel: "t", GPUTimeNS: 1e5}},
+		Exposure: &triage.Exposure{Rows: []triage.ExposureRow{{Category: "communication", TotalNS: 3e6, ExposedNS: 2e6,
+			HiddenNS: 1e6, ExposedPct: 50, WaitingNS: 5e5, WaitingBy: roofline.WaitingByRanks, BoundNS: 4e5},
+			{Category: "gemm", ExposedPct: 1}, {Category: "other", ExposedPct: .99}}}}
+	out := triageSections(r, s)
+	same(t, "kernels", drawn(out[0].Tables[0]),
+		"gemm | gemm | - | 1.50 ms [1.5e+06] | 60.0 [60] [60.0%] | 3 [3] | 500 µs [500000] | /m.py:3 h in M/N | "+
+			"/a.py:1 f/b.py:2 g (99%) | /a/b",
+		"at | x | - | 0 | 1.0 [1] [1.0%] | 0 | 0 |  |  | ")
+	if n := out[0].Tables[0].Hidden; n != 3 {
+		t.Errorf("%d kernels are hidden, want 3", n)
+	}
+	same(t, "operators", drawn(out[0].Tables[1]), "qkv_proj | 2.00 ms [2e+06] | 80.0 [80] | 7 [7] | 0.88 [0.875]",
+		"other | 500 µs [500000] | 20.0 [20] | 33 [33] | - [-1]")
+	same(t, "head", []string{out[0].Text},
+		"2.50 ms of GPU time in 40 launches; busy 2.00 ms of 4.00 ms. Times are sums over 2 GPUs.")
+	same(t, "exposure", drawn(out[1].Tables[0]),
+		"communication | 3.00 ms [3e+06] | 2.00 ms [2e+06] | 50.0 [50] | 1.00 ms [1e+06] | 500 µs [500000] | 400 µs [400000]",
+		"gemm | 0 | 0 | 1.0 [1] | 0 | - [-1] | - [-1]")
+	if n := out[1].Tables[0].Hidden; n != 1 {
+		t.Errorf("%d categories are hidden, want 1", n)
+	}
+	same(t, "overlap", drawn(out[1].Tables[1]), "P1 | nccl | communication | 250 µs [250000] | 10.0 [10] | 40 [40] | "+
+		"100 µs [100000] | 2.5 [2.5] | do")
+	same(t, "fused paths", drawn(out[2].Tables[0]), "P | available |  | Candidate | 30.0 µs [30000] | 1.2 [1.2] | 4 [4] | "+
+		"20.0 µs [20000] | 0.5 [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
+	same(t, "slow kernels", drawn(out[3].Tables[0]), "s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
+		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ")
+	s.Devices, s.Slow = 1, nil
+	if out := triageSections(r, s); len(out) != 3 || strings.Contains(out[0].Text, "GPUs") {
+		t.Errorf("one GPU without slow kernels: %d sections, %q", len(out), out[0].Text)
+	}
+}
+
+// TestTextOfAReport: all of what people read of two passes, word by word.
+func TestTextOfAReport(t *testing.T) {
+	finds := func(text string, per time.Duration, share float64, m finding.Measure) finding.Finding {
+		return finding.Finding{Kind: finding.IdleTime, Cause: finding.HostCode, Text: text, Confidence: finding.High,
+			Size: finding.Size{Measure: m, PerStep: per, Share: share, Of: finding.OfStep}, Advice: finding.Advice{Next: "strata x"}}
+	}
+	p := &reportPart{d: &layer.Device{Passes: []layer.ForwardPass{{PassEvidence: "x"}, {}}}}
+	r := &Report{Name: "run", Traces: []string{"run"}, Framework: "SGLang", Health: trace.HealthOK, Verdict: "All is well.",
+		GPUTime: 8 * ms, InPasses: 6 * ms, InLayers: 5 * ms, WithOperator: ms, parts: []*reportPart{p},
+		Host: hostoverhead.No, HostText: "no host",
+		Findings: []finding.Finding{finds("First", 3*ms, .25, finding.Recoverable), finds("Second", 2*ms, .1, finding.Taken),
+			finds("Third", ms, .05, finding.Taken), finds("4", ms, .05, finding.Taken), finds("5", ms, .05, finding.Taken),
+			finds("Sixth", ms, .05, finding.Taken)},
+		Passes: []ReportPass{{Index: 0, Stage: layer.StagePrefill, Batch: 1, Tokens: 2048, Wall: 12 * ms, Idle: 3 * ms,
+			Floor: 6 * ms, Layers: 2, Kernels: 30, Confidence: .5, Start: 1_500_000, Partial: "end"},
+			{Index: 1, Stage: layer.StageDecode, Batch: -1, Tokens: -1, Wall: 4 * ms, Layers: 2, Kernels: 20,
+				Confidence: .75, Start: 13_500_000, Chosen: true}},
+		Operators: []ReportOperator{{Pass: 1, Stage: layer.StageDecode, LayerType: "layers", Operator: "qkv_proj", Kernels: 2,
+			Time: ms, Share: .25, Floor: 400 * us, Bound: "memory", Kernel: "gemm"},
+			{Pass: 1, Stage: layer.StageDecode, LayerType: "layers", Operator: "rope", Kernels: 2, Time: 100 * us, Share: .025,
+				Kernel: "rot"}},
+		Exposure: []ReportExposure{{Stage: layer.StageDecode, Category: "gemm", PerStep: ms, Share: .01, Hidden: 2 * us},
+			{Stage: layer.StageDecode, Category: "rope", PerStep: us, Share: .0099}},
+		Fusions: []ReportFusion{{Stage: layer.StageDecode, Pattern: "P", State: triage.StateAvailable, PerStep: ms,
+			Gain: 20 * us, Times: 3, Do: "do"}},
+		Notes: []string{"a", "b", "c", "d", "e", "f", "g"}}
+	var b strings.Builder
+	if err := r.WriteText(&b, ReportText{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "text", strings.Split(b.String(), "\n"), strings.Split(textOfTwoPasses, "\n")...)
+	narrow := func(width int) bool {
+		b.Reset()
+		if err := r.WriteText(&b, ReportText{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		return !strings.Contains(b.String(), "Confidence")
+	}
+	if narrow(100) || !narrow(99) {
+		t.Errorf("a hundred columns leave out the confidence: %v, 99: %v", narrow(100), narrow(99))
+	}
+}
+
+const textOfTwoPasses = `strata report of run
+Run       SGLang
+Health    ok
+Coverage  8.00 ms of GPU time: 75.0% in passes, 62.5% in layers, 12.5% with a known operator
+Host      no host
+Verdict   All is well.
+
+What matters
+ 1. First: up to 3.00 ms per step (25.0% of step time)
+    next: strata x
+ 2. Second: takes 2.00 ms per step (10.0% of step time)
+    next: strata x
+ 3. Third: takes 1.00 ms per step (5.0% of step time)
+    next: strata x
+ 4. 4: takes 1.00 ms per step (5.0% of step time)
+    next: strata x
+ 5. 5: takes 1.00 ms per step (5.0% of step time)
+    next: strata x
+
+1 more finding (use --all).
+
+Passes
+                                                                                                 Floor
+                                                                                                  % of
+Pass  Stage    Batch  Tokens  Step ms  Idle ms  Layers  Confidence  Kernels   Start s  Floor ms   step  Note
+--------------------------------------------------------------------------------------------------------------------
+   0  prefill      1   2,048   12.000    3.000       2        0.50       30  0.001500     6.000   50.0  cut at end
+   1  decode       -       -    4.000    0.000       2        0.75       20  0.013500         -      -  listed below
+
+Operators of pass 1 (decode)
+Layers  Operator  Kernels     ms  % of step  Floor ms  % of peak  Bound   Longest kernel
+----------------------------------------------------------------------------------------
+layers  qkv_proj        2  1.000       25.0     0.400         40  memory  gemm
+layers  rope            2  0.100        2.5         -          -          rot
+
+Exposed time: no other category overlaps
+Stage   Category  Exposed (ms/step)  % of step  Hidden (ms/step)
+----------------------------------------------------------------
+decode  gemm                  1.000        1.0             0.002
+
+Fusions
+Stage   Fused path  State      ms/step  Gain (ms/step)  Count  Fix
+------------------------------------------------------------------
+decode  P           available    1.000           0.020      3  do
+
+Notes
+- a
+- b
+- c
+- d
+- e
+- f
+
+1 more note (use --all).
+`
+
+// TestSentenceOfAReport: from a tenth of the steps on idle time leads, and above a hundred times the bound is no figure.
+func TestSentenceOfAReport(t *testing.T) {
+	p := &reportPart{d: &layer.Device{Time: 1, Passes: []layer.ForwardPass{{PassEvidence: "x"}}}}
+	for _, c := range []struct {
+		idle     time.Duration
+		headroom float64
+		want     string
+	}{{99_999 * us, 1.11, "The GPU is busy 90.0% of step time."},
+		{100 * ms, 1.11, "The GPU is idle 10.0% of step time; removing that gives at most a 1.11× speedup."},
+		{990 * ms, 100, "The GPU is idle 99.0% of step time; removing that gives at most a 100.00× speedup."},
+		{991 * ms, 100.01, "The GPU is idle 99.1% of step time; removing that gives more than a 100× speedup."}} {
+		r := &Report{Wall: time.Second, IdleTime: c.idle, Headroom: c.headroom, GPUTime: 1, parts: []*reportPart{p},
+			Passes: []ReportPass{{Stage: layer.StageDecode}}}
+		if got := r.sentence(); got != c.want {
+			t.Errorf("idle for %v of a second: %q, want %q", c.idle, got, c.want)
+		}
+	}
+}
+
+// TestRankLeavesOutWhatNoiseHides: findings from one percent of their steps on, without a size none; a gain by kernels
+// says that the host bounds the steps.
+func TestRankLeavesOutWhatNoiseHides(t *testing.T) {
+	sized := func(code string, share float64, kind finding.Kind, m finding.Measure) finding.Finding {
+		return finding.Finding{Kind: kind, Code: code, Stage: layer.StageDecode, Size: finding.Size{Measure: m, Share: share,
+			Total: time.Duration(share * 1e9), PerStep: time.Duration(share * 1e9)}}
+	}
+	r := &Report{found: []finding.Finding{sized("large", .5, finding.AboveFloor, finding.Recoverable),
+		sized("at", .01, finding.IdleTime, finding.Recoverable), sized("below", .0099, finding.IdleTime, finding.Recoverable),
+		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("operator", .9, finding.LargestOperator, finding.Taken)},
+		Host: hostoverhead.Yes, host: &hostoverhead.Verdict{Ranks: []hostoverhead.RankVerdict{{Stages: []hostoverhead.StageVerdict{
+			{Stage: layer.StageDecode, Verdict: hostoverhead.Yes}, {Stage: layer.StagePrefill, Verdict: hostoverhead.No}}}}}}
+	r.rank()
+	var got []string
+	for _, f := range r.Findings {
+		got = append(got, strings.TrimSpace(f.Code+" "+f.Evidence))
+	}
+	same(t, "findings", got, "large The host bounds the steps: the gain may be none.", "at")
+	if n := len(r.Found()); n != 5 {
+		t.Errorf("%d findings in all, want 5", n)
+	}
+	for stage, want := range map[layer.Stage]bool{layer.StageDecode: true, layer.StagePrefill: false, "": true} {
+		if got := r.hostBound(stage); got != want {
+			t.Errorf("%s is bound by the host: %v, want %v", stage, got, want)
+		}
+	}
+	if r.Host = hostoverhead.No; r.hostBound("") {
+		t.Error("NO, and the host bounds the steps")
+	}
+}
+
+// passesOf are passes of one kind that take so long, each of so many tokens.
+func passesOf(tokens int64, walls ...time.Duration) *reportPart {
+	p := &reportPart{d: &layer.Device{}, wall: walls}
+	for i := range walls {
+		p.d.Passes = append(p.d.Passes, layer.ForwardPass{Index: i, Stage: layer.StageDecode, Tokens: tokens,
+			PassEvidence: "x", Kernels: 1})
+	}
+	p.d.Steady.Pass = trace.None
+	return p
+}
+
+// TestMeansThatOnePassDecides: one pass of at least four others that moves the sum by more than a tenth.
+func TestMeansThatOnePassDecides(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		walls []time.Duration
+		note  string
+		few   int
+	}{
+		{"four", []time.Duration{ms, ms, ms, 9 * ms}, "", 1},
+		{"five", []time.Duration{ms, ms, ms, 9 * ms, ms},
+			"the mean step (decode) depends on one pass: pass 3 takes 9.00 ms, the median of its 4 peers 1.00 ms", 0},
+		{"a tenth", []time.Duration{9 * ms, 9 * ms, 9 * ms, 9 * ms, 14 * ms}, "", 0},
+		{"more", []time.Duration{9 * ms, 9 * ms, 9 * ms, 9 * ms, 14*ms + 100*us},
+			"the mean step (decode) depends on one pass: pass 4 takes 14.1 ms, the median of its 4 peers 9.00 ms", 0},
+		{"shorter", []time.Duration{10 * ms, 10 * ms, 10 * ms, 10 * ms, 4 * ms},
+			"the mean step (decode) depends on one pass: pass 4 takes 4.00 ms, the median of its 4 peers 10.0 ms", 0},
+	} {
+		r := &Report{}
+		few := r.checkMeans(passesOf(1, c.walls...))
+		if got := strings.Join(r.Notes, ";"); got != c.note || len(few) != c.few {
+			t.Errorf("%s: %q and few %q, want %q and %d", c.name, got, few, c.note, c.few)
+		}
+	}
+}
+
+// TestChosenPasses: of each kind the steady one, else the median of the whole ones, else the longest that is cut.
+func TestChosenPasses(t *testing.T) {
+	chosen := func(change func(p *reportPart)) string {
+		p := passesOf(1, 5*ms, 1*ms, 4*ms, 2*ms)
+		change(p)
+		p.choose()
+		return fmt.Sprint(p.chosen)
+	}
+	for name, c := range map[string]struct {
+		change func(p *reportPart)
+		want   string
+	}{
+		"median":        {func(*reportPart) {}, "[2]"},
+		"steady":        {func(p *reportPart) { p.d.Steady.Pass = 1 }, "[1]"},
+		"of whole ones": {func(p *reportPart) { p.d.Passes[2].Partial, p.d.Passes[0].Partial = "end", "end" }, "[3]"},
+		"all are cut": {func(p *reportPart) {
+			for i := range p.d.Passes {
+				p.d.Passes[i].Partial = "end"
+			}
+		}, "[0]"},
+		"two kinds":  {func(p *reportPart) { p.d.Passes[1].Stage = layer.StagePrefill }, "[2 1]"},
+		"no kernels": {func(p *reportPart) { p.d.Passes[2].Kernels = 0 }, "[]"},
+	} {
+		if got := chosen(c.change); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestFiguresOfAPage: the mean of the passes like the steady one.
+func TestFiguresOfAPage(t *testing.T) {
+	m := passesOf(8, 4*ms, 6*ms, ms)
+	m.d.Passes[2].Stage, m.d.Steady.Pass, m.d.NumLayers = layer.StagePrefill, 1, 32
+	m.d.Passes[1].Batch = 2
+	r := &Report{parts: []*reportPart{m}, Passes: []ReportPass{{Index: 0, Stage: layer.StageDecode, Wall: 4 * ms, Idle: ms},
+		{Index: 1, Stage: layer.StageDecode, Wall: 6 * ms, Idle: 2 * ms, Floor: 3 * ms},
+		{Index: 2, Stage: layer.StagePrefill, Wall: ms}},
+		light: &roofline.Report{Passes: []roofline.Pass{{Index: 1, Wall: 6 * ms, Floor: 3 * ms, Covered: 1}}}}
+	p := &page.Page{}
+	r.figures(p, m)
+	var got []string
+	for _, f := range p.Figures {
+		got = append(got, f.Value+" "+f.Name)
+	}
+	same(t, "figures", append(got, strings.Join(p.Context, ", ")), "5.00 ms per decode step (mean of 2 of 3 passes, those like pass 1)",
+		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least", "2 requests, 8 tokens, 32 layers, 3 passes, 0 kernels")
+}
+
+// TestIssueByHand: at most five findings with a size, and codes of at most six remarks.
+func TestIssueByHand(t *testing.T) {
+	f := finding.Finding{Kind: finding.Fusion, Text: "Fuse", Evidence: "seen", Advice: finding.Advice{Do: "do it"},
+		Size: finding.Size{Measure: finding.Recoverable, PerStep: ms, Share: .25, Of: finding.OfStep}}
+	r := &Report{Name: "secret", Model: "Q", GPU: "H100", Health: trace.HealthDegraded, Verdict: "V.", GPUTime: 4 * ms,
+		InPasses: 4 * ms, InLayers: 2 * ms, WithOperator: ms,
+		Passes: []ReportPass{{Stage: layer.StageDecode}, {Stage: layer.StageDecode}, {Stage: layer.StageUnknown}}}
+	for range 6 {
+		r.Findings = append(r.Findings, f)
+	}
+	var remarks []trace.Remark
+	for i := range 7 {
+		remarks = append(remarks, trace.Remark{Code: trace.Code(fmt.Sprint("c", i)), Severity: trace.HealthDegraded})
+	}
+	r.HealthNotes = []triage.HealthNote{{Findings: append(remarks, trace.Remark{Code: "fine", Severity: trace.HealthOK})}}
+	var b strings.Builder
+	if err := r.WriteIssue(&b, ""); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for want, n := range map[string]int{"- Window: 3 passes, 4.00 ms of GPU time (2 decode, 1 of unknown stage)": 1,
+		"5. **Fuse** (`fusion`): up to 1.00 ms per step (25.0% of step time)": 1, "6. ": 0, "   - Evidence: seen": 5,
+		"`c0`, `c1`, `c2`, `c3`, `c4`, `c5`\n": 1, "c6": 0, "fine": 0, "secret": 0,
+		"- Coverage: 4.00 ms of GPU time: 100.0% in passes, 50.0% in layers, 25.0% with a known operator": 1,
+		"    strata explain fusion\n": 1} {
+		if got := strings.Count(text, want); got != n {
+			t.Errorf("%q stands there %d times, want %d, in\n%s", want, got, n, text)
+		}
+	}
+}
+
+// TestDigestAsARun: a rank's steps as a comparison takes them, operators in the order of the alphabet.
+func TestDigestAsARun(t *testing.T) {
+	run := runOfDigest(&fleet.Rank{File: "f", Rank: -1, NameRank: 3, Steps: []fleet.Step{
+		{Stage: layer.StagePrefill, Wall: 100, Busy: 60, Requests: 1, Tokens: 9,
+			Operators: []fleet.Named{{Name: "rope", NS: 10}, {Name: "qkv_proj", NS: 30}}, Took: []int64{15, 5}},
+		{Stage: layer.StageDecode, Wall: 50, Busy: 20, Partial: true, Operators: []fleet.Named{{Name: "qkv_proj", NS: 20}}}}})
+	var parts []string
+	for _, p := range run.Parts {
+		parts = append(parts, fmt.Sprint(p.Name, " ", p.Class))
+	}
+	same(t, "parts", parts, fmt.Sprint("qkv_proj ", compare.Memory), fmt.Sprint("rope ", compare.Memory),
+		fmt.Sprint("collectives ", compare.Transfer), fmt.Sprint("idle ", compare.Waiting))
+	var passes []string
+	for _, p := range run.Passes {
+		line := fmt.Sprint(p.Index, p.First, p.Followed, p.Partial)
+		for _, x := range p.Parts {
+			line += fmt.Sprintf(" %d: %d of %d", x.Part, x.Exclusive, x.Time)
+		}
+		passes = append(passes, line)
+	}
+	same(t, "passes", passes, "0 false true 0: 30 of 30 1: 10 of 10 2: 20 of 20 3: 40 of 0",
+		"1 true falsewindow 0: 20 of 20 3: 30 of 0")
+	if run.Rank != 3 {
+		t.Errorf("rank %d, want that of the name", run.Rank)
+	}
+}
+
+// TestFindingsOfRanksJoin: each says on how many ranks it is and how it spreads; waiting that single ranks estimate goes
+// where the ranks themselves show it.
+func TestFindingsOfRanksJoin(t *testing.T) {
+	one := func(kind finding.Kind, code string) finding.Finding {
+		return finding.Finding{Kind: kind, Code: code, Evidence: "Seen."}
+	}
+	spread := func(least, most int64) fleet.Spread {
+		return fleet.Spread{Min: least, Max: most, Worst: []fleet.Value{{Rank: "rank 5"}}}
+	}
+	shared := func(f finding.Finding, ranks int, s fleet.Spread) fleet.Shared {
+		f.Evidence = ""
+		return fleet.Shared{Finding: f, Ranks: ranks, Of: 8, PerRank: s}
+	}
+	idle, fuse, wait := one(finding.IdleTime, "a"), one(finding.Fusion, "b"), one(finding.RankWait, "c")
+	exposed, lone := one(finding.ExposedCommunication, "d"), one(finding.SmallKernels, "e")
+	for _, matched := range []int{0, 7} {
+		r := &Report{Name: "dir", Findings: []finding.Finding{idle, fuse, wait, exposed}, Verdict: "V."}
+		r.join(&fleet.Report{Verdict: "All.", Runs: []fleet.Run{{Groups: []fleet.Group{{Collectives: matched}},
+			Shared: []fleet.Shared{shared(idle, 3, spread(1e6, 2e6)), shared(fuse, 8, spread(1e6, 1e6)),
+				shared(exposed, 2, spread(1e6, 2e6)), shared(lone, 1, spread(1e6, 1e6)), shared(wait, 8, spread(0, 0))}}}})
+		got := map[string]string{}
+		for _, f := range r.Findings {
+			got[f.Code] = f.Evidence
+		}
+		want := map[string]string{"a": "Seen. On 3 of 8 ranks, 1.00 ms–2.00 ms per step, most on rank 5.",
+			"b": "Seen. On 8 of 8 ranks, 1.00 ms per step.", "c": "Seen. On 8 of 8 ranks.",
+			"d": "Seen. On 2 of 8 ranks, 1.00 ms–2.00 ms per step, most on rank 5.", "e": "On rank 5 alone."}
+		if matched > 0 {
+			delete(want, "c")
+			want["d"] = "Seen. On 2 of 8 ranks."
+		}
+		if d := cmp.Diff(want, got); d != "" || r.Verdict != "All. V." {
+			t.Errorf("%d collectives matched, verdict %q (-want +got):\n%s", matched, r.Verdict, d)
+		}
+	}
+}
+
+// TestWhatAWaitSays: its causes, at most four, then the kernels around it.
+func TestWhatAWaitSays(t *testing.T) {
+	g := hostoverhead.Gap{StartNS: 5, Before: "x", After: "y"}
+	for i := range 5 {
+		g.Causes = append(g.Causes, hostoverhead.IdleName{Cause: finding.HostCode, Name: fmt.Sprint("f", i), NS: int64(i+1) * 1000})
+	}
+	w := waits([]hostoverhead.Gap{{}, g})
+	if len(w) != 1 || w[0].Start != 5 {
+		t.Fatalf("waits %+v", w)
+	}
+	same(t, "lines", w[0].Lines, "1.00 µs: host-code, f0", "2.00 µs: host-code, f1", "3.00 µs: host-code, f2",
+		"4.00 µs: host-code, f3", "after x", "before y")
+}
+
+// TestLongestOperatorsAreListed: those with most time, in their order; of equal ones the first.
+func TestLongestOperatorsAreListed(t *testing.T) {
+	var rows []ReportOperator
+	for i, d := range []time.Duration{3, 9, 3, 7, 1} {
+		rows = append(rows, ReportOperator{Operator: fmt.Sprint(i), Time: d})
+	}
+	for n, want := range map[int]string{1: "1", 2: "13", 3: "013", 4: "0123", 5: "01234"} {
+		got := ""
+		for _, r := range longest(rows, n) {
+			got += r.Operator
+		}
+		if got != want {
+			t.Errorf("the %d longest are %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestWhatIsATar: its header has 512 bytes, with the word at 257.
+func TestWhatIsATar(t *testing.T) {
+	head := make([]byte, 512)
+	copy(head[257:], "ustar")
+	if !isTar(head) || isTar(head[:511]) || isTar(append([]byte{0}, head...)) {
+		t.Errorf("512 bytes %v, 511 %v, moved %v", isTar(head), isTar(head[:511]), isTar(append([]byte{0}, head...)))
+	}
+}
+
+// TestNumbersOfTables: what is not known is no number.
+func TestNumbersOfTables(t *testing.T) {
+	got := []string{known(-1), known(0), known(1234), positive(0), positive(1500 * us), percentOf(0, 1, 1), percentOf(1, 0, 1),
+		percentOf(1, 8, 1), percentOf(1, 8, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4))}
+	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "-1.000", "0 0.25")
+}
