@@ -1,10 +1,12 @@
 package mixed
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/gen/families"
@@ -47,6 +49,7 @@ type maker struct {
 	*rand.Rand
 	out    []Kernel
 	now    int64
+	beside int64 // when the last kernel of the second stream began
 	pass   int
 	launch int
 	mode   mode
@@ -81,13 +84,15 @@ func (m *maker) usual(salt, name string) int64 {
 
 // run adds a pass of a model; scale makes its kernels longer.
 func (m *maker) run(instance int, salt string, o families.Order, scale float64) {
+	begin := len(m.out)
 	add := func(names []string, l int) {
 		for _, name := range names {
 			x := Kernel{Stream: 7, Instance: instance, Pass: m.pass, Layer: l, Launch: m.launch,
 				Graph: m.mode == graphs}
 			x.Name, x.Dur = name, int64(float64(m.usual(salt, name))*scale*(1+.04*(m.Float64()-.5)))
 			if side, ok := strings.CutPrefix(name, families.Beside); ok {
-				x.Name, x.Stream, x.Start = side, 20, m.now-x.Dur/2
+				m.beside = max(m.now-x.Dur/2, m.beside+1) // no two begin at once
+				x.Name, x.Stream, x.Start = side, 20, m.beside
 				m.out = append(m.out, x)
 			} else {
 				x.Start = m.now
@@ -107,6 +112,7 @@ func (m *maker) run(instance int, salt string, o families.Order, scale float64) 
 		add(names, l)
 	}
 	add(o.Epilogue, Outside)
+	slices.SortStableFunc(m.out[begin:], func(a, b Kernel) int { return cmp.Compare(a.Start, b.Start) })
 	m.pass++
 	m.launch++
 	m.rest(20_000 + int64(m.Float64()*m.Float64()*400_000))

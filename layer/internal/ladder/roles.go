@@ -70,14 +70,15 @@ var Structural = map[classify.Role]Role{
 }
 
 // structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a
-// softmax, which then counts as one. Where none is a scan, a short convolution is no input of one, but mixes tokens.
+// softmax, which then counts as one. Beside attention, where none is a scan, a short convolution is no input of one, but
+// mixes tokens.
 func structuralRoles(facts []classify.Facts) []Role {
 	out := make([]Role, len(facts))
 	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role.Mixer() })
 	scans := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role == classify.RoleScan })
 	for i, f := range facts {
 		out[i] = Structural[f.Role]
-		if f.Role == classify.RoleSoftmax && !mixers || f.Op() == classify.RoleConv && !scans {
+		if f.Role == classify.RoleSoftmax && !mixers || f.Op() == classify.RoleConv && mixers && !scans {
 			out[i] = RoleMixer
 		}
 	}

@@ -32,4 +32,12 @@ func TestSoftmaxStandsForAttention(t *testing.T) {
 	if got := structuralRoles(names(flash, softmax))[1]; got != RoleOther {
 		t.Errorf("softmax beside attention kernels has role %d, want none", got)
 	}
+	// a convolution mixes tokens beside attention; by itself it may be part of a state space that is written out
+	const conv = "void at::native::conv_depthwise2d_forward_kernel<1>(float*)"
+	if got := structuralRoles(names(flash, conv))[1]; got != RoleMixer {
+		t.Errorf("a convolution beside attention kernels has role %d, want the mixer's", got)
+	}
+	if got := structuralRoles(names(conv, "nvjet_tst_64x8"))[0]; got == RoleMixer {
+		t.Errorf("a convolution by itself has the mixer's role")
+	}
 }

@@ -253,8 +253,8 @@ func (f *finder) explains(r *Reading, s *shape, by []int, lone bool) bool {
 			missing += g.To - g.From
 		}
 	}
-	if missing > columns/2 {
-		return false // more is missing than is there
+	if missing > columns/2 && matched < len(s.rows) {
+		return false // more is missing than is there, and it is another pass
 	}
 	if holes > fewHoles+len(s.rows)/lossy {
 		return false // what each layer lacks is no damage: another path

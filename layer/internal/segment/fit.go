@@ -143,7 +143,7 @@ func MissingEnds(s *Sequence, starts []int) Cuts {
 // CutOff reports whether the window cuts a pass of n layers at one of the ends asked for: the pass has no kernels of
 // its own there. Without names that show a mixer, none shows an embedding.
 func CutOff(s *Sequence, n int, start, end bool) bool {
-	s = untilSampling(s)
+	s, _ = ofTarget(s)
 	c, ok := Best(s, n)
 	if !ok || !s.has(mixer) {
 		return false
@@ -157,7 +157,8 @@ func CutOff(s *Sequence, n int, start, end bool) bool {
 // false where that is none: a pass with ends of its own that holds fewer layers than the config says is a
 // contradiction, no fragment. conf is low where either end may be the one that is cut.
 func Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, conf float64, ok bool) {
-	s = untilSampling(s)
+	part, from := ofTarget(s)
+	s = s.Slice(0, from+part.Len())
 	g := Guesses(s, false)
 	if len(g) == 0 || g[0].N >= n {
 		return nil, cut, 0, false
@@ -219,6 +220,7 @@ func MostVotes(votes map[int]int) int {
 // ClearVote returns the number of layers that a complete pass shows beyond doubt, 0 if there is a doubt: evenly
 // spaced, alike, and nearly all of the pass. An encoder or a vision tower before the layers covers less.
 func ClearVote(s *Sequence) int {
+	s, _ = ofTarget(s)
 	g := Guesses(s, false)
 	if len(g) == 0 || g[0].Similarity < voteSimilarity || g[0].Combs[0].Cost > voteUneven ||
 		g[0].Support < voteSupport {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -16,16 +17,25 @@ func kernelsOf(letters string) *Sequence {
 	return s
 }
 
-// TestUntilSampling: what follows the sampling is no part of the layers where it holds a mixer, and one in four of
-// those in front at most.
-func TestUntilSampling(t *testing.T) {
+// TestPartOfTheTarget: what lies before or after a sampling is no part of the layers where it holds a mixer, and one in
+// four of the others at most.
+func TestPartOfTheTarget(t *testing.T) {
 	for _, c := range []struct {
 		before, behind int
 		want           int // kernels
 	}{{8, 0, 25}, {8, 1, 24}, {8, 2, 24}, {8, 3, 34}, {4, 1, 12}, {3, 1, 13}, {4, 0, 13}} {
-		if got := untilSampling(sampled(c.before, c.behind)).Len(); got != c.want {
-			t.Errorf("%d mixers in front and %d behind: %d kernels, want %d", c.before, c.behind, got, c.want)
+		s := sampled(c.before, c.behind)
+		if part, from := ofTarget(s); part.Len() != c.want || from != 0 {
+			t.Errorf("%d mixers in front and %d behind: %d kernels from %d, want %d from 0", c.before, c.behind,
+				part.Len(), from, c.want)
 		}
+	}
+	s := kernelsOf("mxs" + strings.Repeat("x", markGap) + strings.Repeat("npmpnpap", 8) + "s")
+	if part, from := ofTarget(s); from != 2 || part.Len() != s.Len()-3 {
+		t.Errorf("a mixer in front of the first sampling: %d kernels from %d, want all but 3 from 2", part.Len(), from)
+	}
+	if c, ok := Layers(s, 8); !ok || c.Starts[0] != 3+markGap || c.Starts[8] != s.Len()-1 || s.ID[c.Comb.Pos[0]] != c.Comb.Symbol {
+		t.Errorf("layers behind a draft: %+v", c)
 	}
 }
 
@@ -41,8 +51,8 @@ func TestLayersByRoles(t *testing.T) {
 		}
 	}
 	s := kernelsOf("mxmxmxmxsm") // the first kernel is a mixer
-	if got := untilSampling(s).Len(); got != 8 {
-		t.Errorf("four mixers, sampling, and a mixer: %d kernels, want those in front of the sampling", got)
+	if part, _ := ofTarget(s); part.Len() != 8 {
+		t.Errorf("four mixers, sampling, and a mixer: %d kernels, want those in front of the sampling", part.Len())
 	}
 }
 

@@ -163,19 +163,34 @@ func Mixers(s *Sequence, from, to int) (count, last int) {
 	return count, last
 }
 
-// untilSampling returns s up to the sampling after its layers if a few mixers follow that: a draft model, or a
-// layer that guesses the next token. Else it is s.
-func untilSampling(s *Sequence) *Sequence {
-	samples := Clusters(s, sample)
-	if len(samples) == 0 {
-		return s
+// ofTarget returns the part of s between two samplings that holds nearly all mixers, and where it begins, as before
+// and after it a draft model runs, or a layer that guesses the next token. Else it is all of s.
+func ofTarget(s *Sequence) (part *Sequence, from int) {
+	bounds := append(append([]int{0}, Clusters(s, sample)...), s.Len())
+	all, _ := Mixers(s, 0, s.Len())
+	for k, to := range bounds[1:] {
+		n, _ := Mixers(s, bounds[k], to)
+		if n < all && n >= stackLayers && n >= behindShare*(all-n) {
+			return s.Slice(bounds[k], to), bounds[k]
+		}
 	}
-	at := samples[0]
-	before, _ := Mixers(s, 0, at)
-	if behind, _ := Mixers(s, at, s.Len()); behind > 0 && before >= stackLayers && before >= behindShare*behind {
-		return s.Slice(0, at)
+	return s, 0
+}
+
+// moved returns a cut of the part of s that begins at from as one of s.
+func (c *Cut) moved(s *Sequence, from int) *Cut {
+	if from == 0 {
+		return c
 	}
-	return s
+	d := *c
+	d.Starts, d.Comb.Pos = slices.Clone(c.Starts), slices.Clone(c.Comb.Pos)
+	for _, list := range [][]int{d.Starts, d.Comb.Pos} {
+		for k := range list {
+			list[k] += from
+		}
+	}
+	d.Comb.Skip += count(s.symbols(c.Comb.Base)[:from], c.Comb.Symbol)
+	return &d
 }
 
 // A Stack is the layers found in a part of a sequence: [From, To) of it, N of them; N 0 means none.

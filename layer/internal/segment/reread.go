@@ -309,7 +309,15 @@ func fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 // Layers returns the cut of a pass into n layers: at the best comb, or where something speaks against that, as it
 // reads again.
 func Layers(s *Sequence, n int) (*Cut, bool) {
-	s = untilSampling(s)
+	part, from := ofTarget(s)
+	c, ok := cutInto(part, n)
+	if ok {
+		c = c.moved(s, from)
+	}
+	return c, ok
+}
+
+func cutInto(s *Sequence, n int) (*Cut, bool) {
 	c, ok := Best(s, n)
 	if pairs := mixesTwice(s); ok && (!Repeats(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
 		c, ok = nil, false // of layers that mix twice the window shows fewer
@@ -329,7 +337,7 @@ func Layers(s *Sequence, n int) (*Cut, bool) {
 
 // Number returns the number of layers that a pass shows, 0 for none.
 func Number(s *Sequence) int {
-	s = untilSampling(s)
+	s, _ = ofTarget(s)
 	n, c := 0, (*Cut)(nil)
 	if g := Guesses(s, false); len(g) > 0 {
 		n = g[0].N
