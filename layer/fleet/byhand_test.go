@@ -253,12 +253,12 @@ func TestFleetChanges(t *testing.T) {
 			return fmt.Sprint(run.Files, run.Ranks, run.Bad, run.Health, run.NumMissing, run.Findings[1].Evidence)
 		}, "4 3 [{broken  no JSON}]degraded2broken: no JSON."},
 		"files that could not be read": {func(l ranks) ranks {
-			for i := range 5 {
+			for i := range 4 {
 				l = append(l, fleet.Rank{Run: "run", Rank: -1, NameRank: -1, File: fmt.Sprint(i), Bad: "no JSON"})
 			}
 			return l
 		}, func(run *fleet.Run) string { return run.Findings[1].Text + ": " + run.Findings[1].Evidence },
-			"Read 3 of 8 files: 0: no JSON; 1: no JSON; 2: no JSON; and 2 more."},
+			"Read 3 of 7 files: 0: no JSON; 1: no JSON; 2: no JSON; and 1 more."},
 		"every rank spends a tenth of a step in collectives, and one is missing": {func(l ranks) ranks {
 			alike(l)
 			for n := range l {
@@ -306,6 +306,74 @@ func TestFleetChanges(t *testing.T) {
 			g := &run.Groups[0]
 			return fmt.Sprint(g.Steps, g.Collectives, g.Rows[2].Steps, g.Rows[2].Clock)
 		}, "12 24 10 500"},
+		"the trace's number counts, where names say as many": {func(l ranks) ranks {
+			for n := range l {
+				l[n].NameRank = n + 4
+			}
+			return l
+		}, func(run *fleet.Run) string { return run.Groups[0].Name }, "0–2"},
+		"collectives whose group is not named": {func(l ranks) ranks {
+			for n := range l {
+				l[n].Calls = append(l[n].Calls, fleet.Call{Kind: classify.AllReduce, Group: -1})
+			}
+			each(l, func(_, _ int, s *fleet.Step) { s.Call[1] = 1 })
+			return l
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(len(run.Groups), run.Groups[0].Collectives, run.Groups[1].Collectives)
+		}, "2 12 12"},
+		"one rank with a collective that is not named": {func(l ranks) ranks {
+			l[0].Calls[0].Group = -1
+			l[0].Steps = l[0].Steps[:1]
+			return l[:1]
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(len(run.Groups), run.Groups[0].Unmatched, run.Step.Median, run.Missing)
+		}, "1 2 1000000 [1 2 3 4]"},
+		"ranks that the group names": {func(l ranks) ranks { l[0].World = 0; return l[:1] },
+			func(run *fleet.Run) string { return fmt.Sprint(run.NumMissing, run.Missing) }, "2 [1 2]"},
+		"a job of three that one rank is read of": {func(l ranks) ranks {
+			l[0].World, l[0].Groups[0].Ranks = 3, nil
+			return l[:1]
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Missing) }, "[1 2]"},
+		"as many ranks with one collective as with two": {func(l ranks) ranks {
+			l = append(l, l[2])
+			l[3].Rank, l[3].File = 3, "f3"
+			for n := range l {
+				l[n].Groups, l[n].Steps = []fleet.ProcessGroup{{Name: "tp"}}, slices.Clone(l[n].Steps[:1])
+				if s := &l[n].Steps[0]; n < 2 {
+					s.Call, s.At, s.Took = s.Call[:1], s.At[:1], s.Took[:1]
+				}
+			}
+			return l
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Collectives, run.Groups[0].Unmatched) }, "2 2"},
+		"steps without tokens": {func(l ranks) ranks {
+			each(l, func(n, i int, s *fleet.Step) {
+				if i%2 == 0 {
+					s.Tokens = 0
+				}
+			})
+			return l
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Imbalance[0]) }, "{tokens rank 2 6 5 1.2}"},
+		"two ranks": {func(l ranks) ranks { return l[1:] }, func(run *fleet.Run) string {
+			g := &run.Groups[0]
+			return fmt.Sprint(g.Alike, g.Differs, g.Wait.Median, run.Missing)
+		}, "2 [] 36666 [0 3 4]"},
+		"late but for some steps with one collective": {func(l ranks) ranks {
+			lateBy(l, 20_000)
+			each(l, func(n, i int, s *fleet.Step) {
+				if i == 2 { // rank 0 is last
+					s.Call, s.At, s.Took = s.Call[:1], s.At[:1], []int64{[]int64{10_000, 50_000, 50_000}[n]}
+				}
+				if i == 5 { // nobody is
+					s.Took[0], s.Took[1] = 50_000, 50_000
+				}
+			})
+			return l
+		}, late, "rank 2 20/21 33333 since 103 false: its digest does not show why 0"},
+		"an advice that fits the cause": {func(l ranks) ranks {
+			lateBy(l, 5_000)
+			each(l, func(n, _ int, s *fleet.Step) { s.Idle[0].NS += int64(n/2) * 5_000 })
+			return l
+		}, func(run *fleet.Run) string { return run.Findings[1].Do }, finding.HostCode.Info().Advice.Do},
 		"a recording of worse health": {func(l ranks) ranks { l[1].Health = trace.HealthUnusable; l[2].Health = ""; return l },
 			func(run *fleet.Run) string { return string(run.Health) }, string(trace.HealthUnusable)},
 	} {
@@ -345,14 +413,17 @@ func TestReportsAreBounded(t *testing.T) {
 		run := fleet.Run{Run: fmt.Sprintf("%03d", i), Files: 2, Ranks: 1, Bad: []fleet.Duplicate{{File: "x"}},
 			Groups: slices.Repeat([]fleet.Group{{Rows: make([]fleet.Row, 3), Skew: make([]int64, 40)}}, 10)}
 		if i == 202 {
-			run.Findings = make([]finding.Finding, 102)
+			run.Findings = make([]finding.Finding, 101)
+		}
+		if i == 201 {
+			run.Findings = make([]finding.Finding, 1)
 		}
 		runs = append(runs, run)
 	}
 	r := fleet.Combine(runs, fleet.Options{})
 	last := &r.Runs[len(r.Runs)-1]
 	if r.Files != 406 || r.Ranks != 203 || r.Bad != 203 || r.LeftOut != 2+3 || len(r.Runs) != 200 || len(r.Findings) != 100 ||
-		last.Run != "202" || r.Runs[198].Run != "198" || len(last.Findings) != 8 {
+		last.Run != "202" || r.Runs[198].Run != "201" || len(last.Findings) != 8 {
 		t.Errorf("%d files, %d ranks, %d bad, %d left out, %d runs, %d findings; the last run %s has %d", r.Files, r.Ranks, r.Bad,
 			r.LeftOut, len(r.Runs), len(r.Findings), last.Run, len(last.Findings))
 	}

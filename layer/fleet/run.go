@@ -289,7 +289,7 @@ const mostMissing = 4096
 
 // findMissing lists ranks that the job has, the groups name, or that lie between others, and no file holds.
 func (run *Run) findMissing(all []*member) {
-	have, last := map[int]bool{}, -1
+	have, last := map[int]bool{}, trace.None
 	for _, m := range all {
 		have[m.id] = true
 		last = max(last, m.id)
@@ -299,7 +299,7 @@ func (run *Run) findMissing(all []*member) {
 			}
 		}
 	}
-	if last < 0 {
+	if last == trace.None {
 		return
 	}
 	for n := range min(max(run.World, last+1), len(have)+mostMissing) {
@@ -344,20 +344,13 @@ func (g *group) sum(row []int, out *Group) rowSum {
 	s := rowSum{waits: make([]int64, len(g.lanes)), last: make([]int, len(g.lanes))}
 	out.Unmatched += g.each(row, func(m meeting) {
 		out.Collectives++
-		first, second := 0, -1
-		for k := 1; k < len(m.took); k++ {
-			switch {
-			case m.took[k] < m.took[first]:
-				first, second = k, first
-			case second < 0 || m.took[k] < m.took[second]:
-				second = k
-			}
-		}
-		out.Transfer += m.took[first]
+		least := slices.Min(m.took)
+		first := slices.Index(m.took, least)
+		out.Transfer += least
 		for k, lane := range m.lanes {
-			s.waits[lane] += m.took[k] - m.took[first]
+			s.waits[lane] += m.took[k] - least
 		}
-		if m.took[second] == m.took[first] {
+		if slices.Contains(m.took[first+1:], least) {
 			out.Tied++
 			return
 		}
@@ -434,7 +427,7 @@ func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 		waits[k] = each(waits[k], in[k])
 	}
 	late := slices.Index(waits, slices.Min(waits))
-	if decided == 0 || stat.SignTest(last[late], decided) > lateBy {
+	if stat.SignTest(last[late], decided) > lateBy {
 		return nil
 	}
 	l := &Late{Rank: out.Rows[late].Rank, Last: last[late], Decided: decided, Since: trace.None}

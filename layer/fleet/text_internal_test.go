@@ -121,6 +121,15 @@ func TestSpreads(t *testing.T) {
 	}
 }
 
+// TestSinceWhenARankIsLate: always, from a step on, or now and then.
+func TestSinceWhenARankIsLate(t *testing.T) {
+	for want, l := range map[string]Late{"in the whole window": {Always: true}, "since step 0": {}, "in single steps": {Since: -1}} {
+		if got := since(&l); got != want {
+			t.Errorf("%+v: %q, want %q", l, got, want)
+		}
+	}
+}
+
 // TestFindingsOfARun: what is incomplete, who is late, whom all wait for, and who differs.
 func TestFindingsOfARun(t *testing.T) {
 	group := func(change func(*Group)) Run {
