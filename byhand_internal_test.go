@@ -72,13 +72,16 @@ var kindWords = map[page.Kind]string{page.Must: "must", page.Win: "win", page.Un
 // TestTablesOfAReport: each cell of the page's tables, by the report's figures.
 func TestTablesOfAReport(t *testing.T) {
 	r := &Report{Operators: []ReportOperator{
-		{Stage: layer.StageDecode, LayerType: "layers", Operator: "o_proj", Category: "gemm", Kernels: 1, Time: 250 * us,
+		{Stage: layer.StageDecode, LayerType: "layers", Operator: "o_proj", Category: "gemm", Kernels: 1,
+			Time:  250 * us,
 			Share: .0625, Kernel: "short"},
 		{Stage: layer.StageDecode, LayerType: "layers", Operator: "qkv_proj", Category: "gemm", Kernels: 1234,
 			Time: 750 * us, Share: .1875, Floor: 300 * us, Bound: "memory", Kernel: "long"},
-		{Stage: layer.StagePrefill, Pass: 1, LayerType: "outside layers", Operator: "embed", Category: "other", Kernels: 2,
-			Time: 500 * us, Share: .5, Kernel: "rows"}},
-		Idle: []ReportIdle{{Group: finding.HostWork, Cause: finding.HostCode, PerStep: 30 * us, Share: .0123, Name: "f"}},
+		{Stage: layer.StagePrefill, Pass: 1, LayerType: "outside layers", Operator: "embed", Category: "other",
+			Kernels: 2,
+			Time:    500 * us, Share: .5, Kernel: "rows"}},
+		Idle: []ReportIdle{{Group: finding.HostWork, Cause: finding.HostCode, PerStep: 30 * us, Share: .0123,
+			Name: "f"}},
 		Exposure: []ReportExposure{{Stage: layer.StageDecode, Category: "gemm", PerStep: 2 * ms, Share: .456,
 			Hidden: 40 * us}},
 		Fusions: []ReportFusion{{Stage: layer.StageDecode, Pattern: "P", State: triage.StateAvailable, PerStep: 3 * ms,
@@ -124,8 +127,9 @@ func TestPageOfLightByHand(t *testing.T) {
 			{Stage: layer.StagePrefill, From: -1, To: -1, Passes: 1, Wall: ms},
 			{Stage: layer.StagePrefill, From: 1, To: 1, Passes: 1, Wall: ms, PerToken: ms}}}
 	out := lightSections(l)
-	same(t, "operators", drawn(out[1].Tables[0]), "layers | qkv_proj | 32 [32] | 8 [8] | 4,096 [4096] | 1,024 [1024] | "+
-		"1.2 [1.25] | 2.5 [2.5] | 1.00 ms [1e+06] | 250 µs [250000] | memory | 25 [25] [25.0%] | note",
+	same(t, "operators", drawn(out[1].Tables[0]),
+		"layers | qkv_proj | 32 [32] | 8 [8] | 4,096 [4096] | 1,024 [1024] | "+
+			"1.2 [1.25] | 2.5 [2.5] | 1.00 ms [1e+06] | 250 µs [250000] | memory | 25 [25] [25.0%] | note",
 		"layers | rope | 1 [1] | - [-1] | - [-1] | - [-1] | 0.0 | 0.0 | - [-1] | - [-1] |  | - [-1] | ")
 	same(t, "cost", drawn(out[2].Tables[0]), "decode | 3–4 [3] | 2 [2] | 6 [6] | 3.00 ms [3e+06] | 500 µs [500000] | "+
 		"1.00 ms [1e+06] | 50.0 [50] | 25.0 [25] | 250 µs [250000]",
@@ -133,7 +137,8 @@ func TestPageOfLightByHand(t *testing.T) {
 	f := out[0].Falls[0]
 	lines := []string{f.Label, f.Total, f.Text}
 	for _, x := range f.Steps {
-		lines = append(lines, fmt.Sprintf("%s %s %s %g–%g %s", x.Name, x.Value, x.Detail, x.From, x.To, kindWords[x.Kind]))
+		lines = append(lines, fmt.Sprintf("%s %s %s %g–%g %s", x.Name, x.Value, x.Detail, x.From, x.To,
+			kindWords[x.Kind]))
 	}
 	same(t, "waterfall", lines, "pass 3, Decode", "8.00 ms",
 		"Hatched: how much of this 12.5% has to be is not known. The model's config says it of most operators: `--config`, "+
@@ -160,8 +165,10 @@ func TestPageOfACompareByHand(t *testing.T) {
 	slow.Kernels = []compare.KernelDelta{{Name: "new", Was: "old", A: 4 * ms, B: 5 * ms, LaunchesA: 2, LaunchesB: 3}}
 	hidden := row("all_reduce", ms, ms/2)
 	hidden.KernelA, hidden.KernelB = 3*ms, 2*ms
-	r := &compare.Report{A: compare.Summary{Label: "d/a", Wall: 10 * ms}, B: compare.Summary{Trace: "d/b", Wall: 11 * ms},
-		Delta: ms, Rows: []compare.Row{slow, hidden, row("same", ms, ms)}, Waterfall: []compare.Row{row("kernels", 9*ms, 10*ms)}}
+	r := &compare.Report{A: compare.Summary{Label: "d/a", Wall: 10 * ms}, B: compare.Summary{Trace: "d/b",
+		Wall: 11 * ms},
+		Delta: ms, Rows: []compare.Row{slow, hidden, row("same", ms, ms)}, Waterfall: []compare.Row{row("kernels",
+			9*ms, 10*ms)}}
 	s := compareSections(r)
 	same(t, "rows", drawn(s[0].Tables[1]),
 		"qkv_proj | 4.00 ms [4e+06] | 5.00 ms [5e+06] | 1.00 ms [1e+06] | 25.0 [25] | - [-1] | 1.00 ms [1e+06] | "+
@@ -184,7 +191,8 @@ func TestPageOfRanksByHand(t *testing.T) {
 		Wait: fleet.Spread{Min: 1e5, Median: 4e5, Max: 1e6}, Transfer: 3e5, Collectives: 7,
 		Late: &fleet.Late{Rank: "1"}, Skew: []int64{3, 1},
 		Differs: []fleet.Differs{{Rank: "1", What: "host-code", Share: .125}},
-		Rows:    []fleet.Row{{Rank: "0", Wall: 4e6, Busy: 3e6, Wait: 1e6, Last: 1}, {Rank: "1", Wall: 2e6, Busy: 1e6, Last: 6}}}}}}}
+		Rows: []fleet.Row{{Rank: "0", Wall: 4e6, Busy: 3e6, Wait: 1e6, Last: 1}, {Rank: "1", Wall: 2e6, Busy: 1e6,
+			Last: 6}}}}}}}
 	s := rankSection(f)
 	same(t, "ranks", drawn(s.Tables[0]),
 		"0 | 4.00 ms [4e+06] [100.0%] | 3.00 ms [3e+06] [75.0%] | 1.00 ms [1e+06] [25.0%] | 25.0 [25] | 1 [1] | ",
@@ -212,18 +220,24 @@ func TestPageOfTriageByHand(t *testing.T) {
 	r := &triage.Report{MinSharePct: 1}
 	s := &triage.StageReport{Stage: "decode", PassStage: layer.StageDecode, GPUTimeUS: 2500, BusyUS: 2000, SpanUS: 4000,
 		Launches: 40, Devices: 2, HiddenRows: 2, Kernels: []triage.KernelRow{{Kernel: "gemm<1>", Label: "gemm",
-			Category: "gemm", GPUTimeUS: 1500, GPUTimeNS: 1.5e6, SharePct: 60, Launches: 3, CPUOps: []string{"b", "a", "b"},
-			Locations:  []triage.Location{{Location: "a.py:1 f", SharePct: 99.5}, {Location: "b.py:2 g", SharePct: 99.4}},
+			Category: "gemm", GPUTimeUS: 1500, GPUTimeNS: 1.5e6, SharePct: 60, Launches: 3, CPUOps: []string{"b", "a",
+				"b"},
+			Locations: []triage.Location{{Location: "a.py:1 f", SharePct: 99.5}, {Location: "b.py:2 g",
+				SharePct: 99.4}},
 			ModelLines: []triage.Location{{Location: "m.py:3 h", Module: "M/N", SharePct: 100}}},
 			{Kernel: "at", Category: "x", SharePct: 1}, {Kernel: "below", SharePct: .99}},
-		Operators: []triage.OperatorRow{{Operator: "qkv_proj", Confidence: .875, GPUTimeNS: 2e6, SharePct: 80, Launches: 7},
+		Operators: []triage.OperatorRow{{Operator: "qkv_proj", Confidence: .875, GPUTimeNS: 2e6, SharePct: 80,
+			Launches: 7},
 			{Operator: "other", GPUTimeNS: 5e5, SharePct: 20, Launches: 33}},
-		Overlap: []triage.OverlapRow{{Priority: "P1", Kernel: "nccl", Category: "communication", TotalUS: 250, SharePct: 10,
+		Overlap: []triage.OverlapRow{{Priority: "P1", Kernel: "nccl", Category: "communication", TotalUS: 250,
+			SharePct:       10,
 			ExclusiveRatio: .4, BoundNS: 1e5, BoundPct: 2.5, Recommendation: "do"}},
 		Fuse: []triage.FuseRow{{Pattern: "P", State: triage.StateAvailable, Confidence: triage.Possible, RelatedUS: 30,
 			SharePct: 1.2, Occurrences: 4, EstimatedGainUS: 20, GainPct: .5,
-			Evidence: []triage.Share{{Kernel: "k", Label: "l", Launches: 8}}}, {Pattern: "Q", State: triage.StateActive}},
-		Slow: []triage.SlowRow{{Kernel: "s", GPUTimeNS: 3e5, SharePct: 12, Launches: 6, FloorNS: 1e5, Reason: "why", Do: "pad"},
+			Evidence: []triage.Share{{Kernel: "k", Label: "l",
+				Launches: 8}}}, {Pattern: "Q", State: triage.StateActive}},
+		Slow: []triage.SlowRow{{Kernel: "s", GPUTimeNS: 3e5, SharePct: 12, Launches: 6, FloorNS: 1e5, Reason: "why",
+			Do: "pad"},
 			{Kernel: "t", GPUTimeNS: 1e5}},
 		Exposure: &triage.Exposure{Rows: []triage.ExposureRow{{Category: "communication", TotalNS: 3e6, ExposedNS: 2e6,
 			HiddenNS: 1e6, ExposedPct: 50, WaitingNS: 5e5, WaitingBy: roofline.WaitingByRanks, BoundNS: 4e5},
@@ -248,9 +262,11 @@ func TestPageOfTriageByHand(t *testing.T) {
 	}
 	same(t, "overlap", drawn(out[1].Tables[1]), "P1 | nccl | communication | 250 µs [250000] | 10.0 [10] | 40 [40] | "+
 		"100 µs [100000] | 2.5 [2.5] | do")
-	same(t, "fused paths", drawn(out[2].Tables[0]), "P | available |  | Candidate | 30.0 µs [30000] | 1.2 [1.2] | 4 [4] | "+
-		"20.0 µs [20000] | 0.5 [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
-	same(t, "slow kernels", drawn(out[3].Tables[0]), "s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
+	same(t, "fused paths", drawn(out[2].Tables[0]),
+		"P | available |  | Candidate | 30.0 µs [30000] | 1.2 [1.2] | 4 [4] | "+
+			"20.0 µs [20000] | 0.5 [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
+	same(t, "slow kernels", drawn(out[3].Tables[0]),
+		"s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
 		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ")
 	s.Devices, s.Slow = 1, nil
 	if out := triageSections(r, s); len(out) != 3 || strings.Contains(out[0].Text, "GPUs") {
@@ -262,24 +278,31 @@ func TestPageOfTriageByHand(t *testing.T) {
 func TestTextOfAReport(t *testing.T) {
 	finds := func(text string, per time.Duration, share float64, m finding.Measure) finding.Finding {
 		return finding.Finding{Kind: finding.IdleTime, Cause: finding.HostCode, Text: text, Confidence: finding.High,
-			Size: finding.Size{Measure: m, PerStep: per, Share: share, Of: finding.OfStep}, Advice: finding.Advice{Next: "strata x"}}
+			Size: finding.Size{Measure: m, PerStep: per, Share: share,
+				Of: finding.OfStep}, Advice: finding.Advice{Next: "strata x"}}
 	}
 	p := &reportPart{d: &layer.Device{Passes: []layer.ForwardPass{{PassEvidence: "x"}, {}}}}
-	r := &Report{Name: "run", Traces: []string{"run"}, Framework: "SGLang", Health: trace.HealthOK, Verdict: "All is well.",
+	r := &Report{Name: "run", Traces: []string{"run"}, Framework: "SGLang", Health: trace.HealthOK,
+		Verdict: "All is well.",
 		GPUTime: 8 * ms, InPasses: 6 * ms, InLayers: 5 * ms, WithOperator: ms, parts: []*reportPart{p},
 		Host: hostoverhead.No, HostText: "no host",
-		Findings: []finding.Finding{finds("First", 3*ms, .25, finding.Recoverable), finds("Second", 2*ms, .1, finding.Taken),
-			finds("Third", ms, .05, finding.Taken), finds("4", ms, .05, finding.Taken), finds("5", ms, .05, finding.Taken),
+		Findings: []finding.Finding{finds("First", 3*ms, .25, finding.Recoverable), finds("Second", 2*ms, .1,
+			finding.Taken),
+			finds("Third", ms, .05, finding.Taken), finds("4", ms, .05, finding.Taken), finds("5", ms, .05,
+				finding.Taken),
 			finds("Sixth", ms, .05, finding.Taken)},
 		Passes: []ReportPass{{Index: 0, Stage: layer.StagePrefill, Batch: 1, Tokens: 2048, Wall: 12 * ms, Idle: 3 * ms,
 			Floor: 6 * ms, Layers: 2, Kernels: 30, Confidence: .5, Start: 1_500_000, Partial: "end"},
 			{Index: 1, Stage: layer.StageDecode, Batch: -1, Tokens: -1, Wall: 4 * ms, Layers: 2, Kernels: 20,
 				Confidence: .75, Start: 13_500_000, Chosen: true}},
-		Operators: []ReportOperator{{Pass: 1, Stage: layer.StageDecode, LayerType: "layers", Operator: "qkv_proj", Kernels: 2,
-			Time: ms, Share: .25, Floor: 400 * us, Bound: "memory", Kernel: "gemm"},
-			{Pass: 1, Stage: layer.StageDecode, LayerType: "layers", Operator: "rope", Kernels: 2, Time: 100 * us, Share: .025,
+		Operators: []ReportOperator{{Pass: 1, Stage: layer.StageDecode, LayerType: "layers", Operator: "qkv_proj",
+			Kernels: 2,
+			Time:    ms, Share: .25, Floor: 400 * us, Bound: "memory", Kernel: "gemm"},
+			{Pass: 1, Stage: layer.StageDecode, LayerType: "layers", Operator: "rope", Kernels: 2, Time: 100 * us,
+				Share:  .025,
 				Kernel: "rot"}},
-		Exposure: []ReportExposure{{Stage: layer.StageDecode, Category: "gemm", PerStep: ms, Share: .01, Hidden: 2 * us},
+		Exposure: []ReportExposure{{Stage: layer.StageDecode, Category: "gemm", PerStep: ms, Share: .01,
+			Hidden: 2 * us},
 			{Stage: layer.StageDecode, Category: "rope", PerStep: us, Share: .0099}},
 		Fusions: []ReportFusion{{Stage: layer.StageDecode, Pattern: "P", State: triage.StateAvailable, PerStep: ms,
 			Gain: 20 * us, Times: 3, Do: "do"}},
@@ -380,14 +403,18 @@ func TestSentenceOfAReport(t *testing.T) {
 // says that the host bounds the steps.
 func TestRankLeavesOutWhatNoiseHides(t *testing.T) {
 	sized := func(code string, share float64, kind finding.Kind, m finding.Measure) finding.Finding {
-		return finding.Finding{Kind: kind, Code: code, Stage: layer.StageDecode, Size: finding.Size{Measure: m, Share: share,
+		return finding.Finding{Kind: kind, Code: code, Stage: layer.StageDecode, Size: finding.Size{Measure: m,
+			Share: share,
 			Total: time.Duration(share * 1e9), PerStep: time.Duration(share * 1e9)}}
 	}
 	r := &Report{found: []finding.Finding{sized("large", .5, finding.AboveFloor, finding.Recoverable),
-		sized("at", .01, finding.IdleTime, finding.Recoverable), sized("below", .0099, finding.IdleTime, finding.Recoverable),
-		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("operator", .9, finding.LargestOperator, finding.Taken)},
+		sized("at", .01, finding.IdleTime, finding.Recoverable), sized("below", .0099, finding.IdleTime,
+			finding.Recoverable),
+		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("operator", .9, finding.LargestOperator,
+			finding.Taken)},
 		Host: hostoverhead.Yes, host: &hostoverhead.Verdict{Ranks: []hostoverhead.RankVerdict{{Stages: []hostoverhead.StageVerdict{
-			{Stage: layer.StageDecode, Verdict: hostoverhead.Yes}, {Stage: layer.StagePrefill, Verdict: hostoverhead.No}}}}}}
+			{Stage: layer.StageDecode, Verdict: hostoverhead.Yes}, {Stage: layer.StagePrefill,
+				Verdict: hostoverhead.No}}}}}}
 	r.rank()
 	var got []string
 	for _, f := range r.Findings {
@@ -477,7 +504,8 @@ func TestFiguresOfAPage(t *testing.T) {
 	m := passesOf(8, 4*ms, 6*ms, ms)
 	m.d.Passes[2].Stage, m.d.Steady.Pass, m.d.NumLayers = layer.StagePrefill, 1, 32
 	m.d.Passes[1].Batch = 2
-	r := &Report{parts: []*reportPart{m}, Passes: []ReportPass{{Index: 0, Stage: layer.StageDecode, Wall: 4 * ms, Idle: ms},
+	r := &Report{parts: []*reportPart{m}, Passes: []ReportPass{{Index: 0, Stage: layer.StageDecode, Wall: 4 * ms,
+		Idle: ms},
 		{Index: 1, Stage: layer.StageDecode, Wall: 6 * ms, Idle: 2 * ms, Floor: 3 * ms},
 		{Index: 2, Stage: layer.StagePrefill, Wall: ms}},
 		light: &roofline.Report{Passes: []roofline.Pass{{Index: 1, Wall: 6 * ms, Floor: 3 * ms, Covered: 1}}}}
@@ -487,7 +515,8 @@ func TestFiguresOfAPage(t *testing.T) {
 	for _, f := range p.Figures {
 		got = append(got, f.Value+" "+f.Name)
 	}
-	same(t, "figures", append(got, strings.Join(p.Context, ", ")), "5.00 ms per decode step (mean of 2 of 3 passes, those like pass 1)",
+	same(t, "figures", append(got, strings.Join(p.Context, ", ")),
+		"5.00 ms per decode step (mean of 2 of 3 passes, those like pass 1)",
 		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least", "2 requests, 8 tokens, 32 layers, 3 passes, 0 kernels")
 }
 
@@ -505,7 +534,8 @@ func TestIssueByHand(t *testing.T) {
 	for i := range 7 {
 		remarks = append(remarks, trace.Remark{Code: trace.Code(fmt.Sprint("c", i)), Severity: trace.HealthDegraded})
 	}
-	r.HealthNotes = []triage.HealthNote{{Findings: append(remarks, trace.Remark{Code: "fine", Severity: trace.HealthOK})}}
+	r.HealthNotes = []triage.HealthNote{{Findings: append(remarks, trace.Remark{Code: "fine",
+		Severity: trace.HealthOK})}}
 	var b strings.Builder
 	if err := r.WriteIssue(&b, ""); err != nil {
 		t.Fatal(err)
@@ -527,7 +557,8 @@ func TestDigestAsARun(t *testing.T) {
 	run := runOfDigest(&fleet.Rank{File: "f", Rank: -1, NameRank: 3, Steps: []fleet.Step{
 		{Stage: layer.StagePrefill, Wall: 100, Busy: 60, Requests: 1, Tokens: 9,
 			Operators: []fleet.Named{{Name: "rope", NS: 10}, {Name: "qkv_proj", NS: 30}}, Took: []int64{15, 5}},
-		{Stage: layer.StageDecode, Wall: 50, Busy: 20, Partial: true, Operators: []fleet.Named{{Name: "qkv_proj", NS: 20}}}}})
+		{Stage: layer.StageDecode, Wall: 50, Busy: 20, Partial: true, Operators: []fleet.Named{{Name: "qkv_proj",
+			NS: 20}}}}})
 	var parts []string
 	for _, p := range run.Parts {
 		parts = append(parts, fmt.Sprint(p.Name, " ", p.Class))
@@ -568,7 +599,8 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 		r := &Report{Name: "dir", Findings: []finding.Finding{idle, fuse, wait, exposed}, Verdict: "V."}
 		r.join(&fleet.Report{Verdict: "All.", Runs: []fleet.Run{{Groups: []fleet.Group{{Collectives: matched}},
 			Shared: []fleet.Shared{shared(idle, 3, spread(1e6, 2e6)), shared(fuse, 8, spread(1e6, 1e6)),
-				shared(exposed, 2, spread(1e6, 2e6)), shared(lone, 1, spread(1e6, 1e6)), shared(wait, 8, spread(0, 0))}}}})
+				shared(exposed, 2, spread(1e6, 2e6)), shared(lone, 1, spread(1e6, 1e6)), shared(wait, 8, spread(0,
+					0))}}}})
 		got := map[string]string{}
 		for _, f := range r.Findings {
 			got[f.Code] = f.Evidence
@@ -590,7 +622,8 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 func TestWhatAWaitSays(t *testing.T) {
 	g := hostoverhead.Gap{StartNS: 5, Before: "x", After: "y"}
 	for i := range 5 {
-		g.Causes = append(g.Causes, hostoverhead.IdleName{Cause: finding.HostCode, Name: fmt.Sprint("f", i), NS: int64(i+1) * 1000})
+		g.Causes = append(g.Causes, hostoverhead.IdleName{Cause: finding.HostCode, Name: fmt.Sprint("f", i),
+			NS: int64(i+1) * 1000})
 	}
 	w := waits([]hostoverhead.Gap{{}, g})
 	if len(w) != 1 || w[0].Start != 5 {
@@ -628,7 +661,8 @@ func TestWhatIsATar(t *testing.T) {
 
 // TestNumbersOfTables: what is not known is no number.
 func TestNumbersOfTables(t *testing.T) {
-	got := []string{known(-1), known(0), known(1234), positive(0), positive(1500 * us), percentOf(0, 1, 1), percentOf(1, 0, 1),
+	got := []string{known(-1), known(0), known(1234), positive(0), positive(1500 * us), percentOf(0, 1, 1),
+		percentOf(1, 0, 1),
 		percentOf(1, 8, 1), percentOf(1, 8, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4))}
 	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "-1.000", "0 0.25")
 }
