@@ -98,8 +98,8 @@ func TestReportAgainstAnOlderRun(t *testing.T) {
 	}
 	for _, c := range []struct {
 		now, before string
-		outcome     string
-	}{{slow, fast, "fail"}, {fast, slow, "pass"}, {fast, fast, "pass"}} {
+		outcome     compare.GateOutcome
+	}{{slow, fast, compare.GateFailed}, {fast, slow, compare.GatePassed}, {fast, fast, compare.GatePassed}} {
 		r := against(c.now, c.before)
 		if r.Against == nil || len(r.Against.Gates) != 1 || r.Against.Gates[0].Outcome != c.outcome {
 			t.Errorf("%s against %s: %+v, want %s", filepath.Base(c.now), filepath.Base(c.before), r.Against, c.outcome)

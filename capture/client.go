@@ -258,7 +258,7 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, timeo
 	case err != nil && ctx.Err() != nil: // the caller's context, not the request's own timeout
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = told{fmt.Sprintf("no answer within %v", timeout), []error{errTimeout, err}}
+		err = worded{fmt.Sprintf("no answer within %v", timeout), []error{errTimeout, err}}
 	case errors.As(err, &ue):
 		err = ue.Err
 	}

@@ -97,7 +97,7 @@ func (in *ServerInfo) ranks(attention bool) []rank {
 }
 
 // dig is the value that a path of keys leads to in a decoded document, the first element where it meets a list; nil
-// for none. Keys are separated by spaces, paths of which the first that leads to a value counts by bars.
+// for none. Spaces separate keys, bars separate paths: the first that leads to a value counts.
 func dig(doc any, paths string) any {
 	for path := range strings.SplitSeq(paths, "|") {
 		v := doc

@@ -49,16 +49,16 @@ var (
 	errPartial = errors.New("refused by workers")
 )
 
-// told is an error with a text of its own, and what it is for errors.Is and errors.As.
-type told struct {
+// worded is an error with a text of its own, and the errors that errors.Is and errors.As find in it.
+type worded struct {
 	text string
 	is   []error
 }
 
-func (e told) Error() string { return e.text }
+func (e worded) Error() string { return e.text }
 
 // Unwrap returns what it is.
-func (e told) Unwrap() []error { return e.is }
+func (e worded) Unwrap() []error { return e.is }
 
 // join is errors.Join on one line.
 func join(errs ...error) error {
@@ -75,7 +75,7 @@ func join(errs ...error) error {
 	case 1:
 		return some[0]
 	}
-	return told{strings.Join(texts, "; "), some}
+	return worded{strings.Join(texts, "; "), some}
 }
 
 // marked is an error of a kind, which its text says already or need not.

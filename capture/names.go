@@ -12,7 +12,7 @@ import (
 )
 
 // notTraces are the documents that lie beside traces.
-var notTraces = []string{"server_args.json", "metadata.json", "config.json", "capture.json", "capture-session.json",
+var notTraces = []string{framework.ServerArgsFile, framework.MetadataFile, framework.ConfigFile, manifestFile, sessionFile,
 	"matrix-state.json", "probe.json"}
 
 // graphCapture are traces that a server writes when it records its graphs, not of a window.

@@ -11,10 +11,6 @@ import (
 	"time"
 )
 
-// serverArgsFile is the name of the document with the server's information
-// that [Run] leaves beside the traces; triage and profile read it there.
-const serverArgsFile = "server_args.json"
-
 // Shape is a request's size: words in, tokens out.
 type Shape struct {
 	// InputLen is in words of the synthetic prompt, one token each but for

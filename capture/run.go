@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -517,7 +518,7 @@ func (s *stageRun) collect(names []string, move bool) (err error) {
 	if s.res.Info.document == nil || len(names) == 0 || !move {
 		return nil
 	}
-	at := path.Join(s.Dir, serverArgsFile)
+	at := path.Join(s.Dir, framework.ServerArgsFile)
 	if err := s.f.writeJSON(at, s.res.Info.document); err != nil {
 		s.warn(err.Error())
 		return nil

@@ -433,7 +433,7 @@ func (s *stageRun) incomplete(names []string, short *shortfall) error {
 			hint("%s", w.aside)
 		}
 	}
-	return told{text, is}
+	return worded{text, is}
 }
 
 // serverDir is the stage's folder as the server of t sees it. Engines that share one get a folder each below it.

@@ -322,7 +322,7 @@ func (s *Ruleset) judge(n *Name) verdict {
 // verdict is what rule i, the first that matches, makes of a name.
 func (s *Ruleset) verdict(i int, sub *subject) verdict {
 	r := s.compiled[i].rule
-	v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID, confidence: s.sure(i, sub)}
+	v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID, confidence: s.confidence(i, sub)}
 	if v.label == "" {
 		v.label = string(r.Category)
 	}
@@ -344,8 +344,8 @@ const (
 	sureOneWord = 0.6  // a rule that rests on one word
 )
 
-// sure is the confidence in the category of rule i, the first that matches.
-func (s *Ruleset) sure(i int, sub *subject) float32 {
+// confidence is that in the category of rule i, the first that matches.
+func (s *Ruleset) confidence(i int, sub *subject) float32 {
 	r := s.compiled[i].rule
 	switch {
 	case !s.compiled[i].standard:

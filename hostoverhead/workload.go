@@ -110,7 +110,7 @@ func captureSpans(t *trace.Trace) []interval.Span {
 	return interval.UnionInPlace(out)
 }
 
-// awaitsEvents reports whether a stream was told to wait for an event or a value.
+// awaitsEvents reports whether a stream waits for an event or a value.
 func awaitsEvents(t *trace.Trace) bool {
 	for id := range t.NumNames() {
 		// Kineto writes "Stream Wait Event" for what the driver synchronised.

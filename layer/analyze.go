@@ -382,12 +382,12 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			a.Evidence = append(a.Evidence, Evidence{For: OfLayers, Kind: r.LayerEvidence, Detail: detail,
 				Confidence: r.LayerConf})
 		}
-		stands(&a.Evidence[index[key{r.LayerEvidence, r.Key()}]], r.LayerConf)
+		support(&a.Evidence[index[key{r.LayerEvidence, r.Key()}]], r.LayerConf)
 	}
 }
 
-// stands notes that one more pass rests on the evidence, with so much confidence.
-func stands(e *Evidence, confidence float64) {
+// support counts one more pass for the evidence, with its confidence.
+func support(e *Evidence, confidence float64) {
 	e.Passes++
 	e.Confidence = min(e.Confidence, confidence)
 }

@@ -233,7 +233,7 @@ func (a *Device) addGivenEvidence(passes []GivenPass) {
 				a.Evidence = append(a.Evidence, Evidence{For: what, Kind: e.Kind, Detail: e.Detail,
 					Confidence: e.Confidence})
 			}
-			stands(&a.Evidence[at[e.Kind]], e.Confidence)
+			support(&a.Evidence[at[e.Kind]], e.Confidence)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (a *Analysis) Findings() []finding.Finding {
 			f.Kind, f.Code, f.Text = finding.Doubt, string(info.Code), info.Title
 		}
 		switch source := a.Trace().Meta().Source; {
-		case info.Code == trace.CodeNoActivity:
+		case info.Code == trace.CodeNoActivity, info.Code == trace.CodeEmpty:
 			f.Do = "Record GPU activities: " + source.Record(trace.WantGPU) + "."
 		case h.Orphans > 0 && h.Orphans == a.Trace().Len(event.LaneGPU):
 			f.Do = "Record launch calls, too: " + source.Record(trace.WantLaunches) + "."

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
@@ -110,7 +111,7 @@ type Config struct {
 // error names file and field.
 func LoadConfig(path string) (*Config, error) {
 	if document.IsDir(path) {
-		path = filepath.Join(path, "config.json")
+		path = filepath.Join(path, framework.ConfigFile)
 	}
 	f, err := document.OpenRegular("config", path)
 	if err != nil {

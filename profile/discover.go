@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
@@ -88,10 +89,10 @@ func (f *finder) Find(tracePath string) (*foundConfig, error) {
 		if level > 0 {
 			where = "in a parent directory of the trace"
 		}
-		if found := s.config(filepath.Join(dir, "config.json"), where); found != nil {
+		if found := s.config(filepath.Join(dir, framework.ConfigFile), where); found != nil {
 			return found, nil
 		}
-		if found := s.serverArgs(filepath.Join(dir, "server_args.json")); found != nil {
+		if found := s.serverArgs(filepath.Join(dir, framework.ServerArgsFile)); found != nil {
 			return found, nil
 		}
 		up := filepath.Dir(dir)
@@ -163,7 +164,7 @@ func (s *search) model(model, revision, base, named string) *foundConfig {
 		dir = filepath.Join(base, dir)
 	}
 	if document.IsDir(dir) {
-		if found := s.config(filepath.Join(dir, "config.json"), "model_path of "+named); found != nil {
+		if found := s.config(filepath.Join(dir, framework.ConfigFile), "model_path of "+named); found != nil {
 			return found
 		}
 	}
@@ -212,7 +213,7 @@ func (s *search) cached(id, revision, how string) *foundConfig {
 	for _, hub := range s.hubs() {
 		repo := filepath.Join(hub, "models--"+strings.ReplaceAll(id, "/", "--"))
 		for _, snap := range snapshots(repo, revision) {
-			if found := s.config(filepath.Join(snap, "config.json"), "Hugging Face cache, "+how); found != nil {
+			if found := s.config(filepath.Join(snap, framework.ConfigFile), "Hugging Face cache, "+how); found != nil {
 				if found.Config.NameOrPath == "" {
 					found.Config.NameOrPath = id
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-json"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/profile/internal/document"
 	"github.com/llmstrata/strata/profile/internal/ranks"
 )
@@ -109,7 +110,7 @@ func (h *ParallelHints) serverArgs() *ServerArgs {
 		return h.ServerArgs
 	}
 	if h.TracePath != "" {
-		if a, err := LoadServerArgs(filepath.Join(ranks.Dir(h.TracePath), "server_args.json")); err == nil {
+		if a, err := LoadServerArgs(filepath.Join(ranks.Dir(h.TracePath), framework.ServerArgsFile)); err == nil {
 			return a
 		}
 	}

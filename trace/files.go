@@ -132,7 +132,7 @@ func newFile(path string, info fs.FileInfo) File {
 // nameOf returns the format whose files have names like this one, nil for none.
 func nameOf(formats []Format, base string) *Format {
 	switch framework.BareName(base) {
-	case "server_args.json", "metadata.json", "config.json":
+	case framework.ServerArgsFile, framework.MetadataFile, framework.ConfigFile:
 		return nil
 	}
 	for i := range formats {

@@ -126,7 +126,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	b.adopt(source)
 	b.setRank(&meta, k.rank)
 	b.Meta = meta
-	k.tell()
+	k.report()
 	return b.Finish(ctx)
 }
 

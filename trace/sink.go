@@ -164,12 +164,12 @@ func (k *sink) Commit(sh scan.Shard) error {
 		b.Add(eventData(&s.Samples[i]))
 	}
 	s.Reset()
-	k.tell()
+	k.report()
 	return k.checkLimits()
 }
 
-// tell reports the progress to who asked for it.
-func (k *sink) tell() {
+// report reports the progress to who asked for it.
+func (k *sink) report() {
 	if f := k.cfg.report; f != nil {
 		read, size := k.progress()
 		f(Progress{Read: read, Size: size, Events: k.rows})

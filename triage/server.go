@@ -26,7 +26,7 @@ type Server struct {
 func findServer(paths []string) (Server, error) {
 	for _, p := range paths {
 		for _, dir := range []string{filepath.Dir(p), filepath.Dir(filepath.Dir(p))} {
-			args, err := profile.LoadServerArgs(filepath.Join(dir, "server_args.json"))
+			args, err := profile.LoadServerArgs(filepath.Join(dir, framework.ServerArgsFile))
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				continue

@@ -38,7 +38,7 @@ var tuners = map[string]string{"rocm": "hipBLASLt, TunableOp", "cuda": "cuBLASLt
 type knownWork struct {
 	ns, floor int64
 	unaligned string // sizes of the first that padding would align
-	multiple  int64  // of which they would be
+	multiple  int64  // what padding would round them up to
 }
 
 // products are the products of the stage by kernel, as far as their shapes are recorded.

@@ -58,8 +58,8 @@ func (a *analysis) setting(at fusion.Setting, tokens int64) *fusion.Setting {
 // notHere begins the actions of paths that other platforms or models have.
 const notHere = "Not available here: "
 
-// state returns what can be done about an unfused chain, and how. sure reports that no condition is left open.
-func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState, action string, sure bool) {
+// state returns what can be done about an unfused chain, and how. certain reports that no condition is left open.
+func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState, action string, certain bool) {
 	server := serverKey(a.report.Framework)
 	outcome, of, texts := fusion.Worst(p.Requires.Judge(at))
 	why := strings.Join(texts, "; ")
@@ -86,14 +86,14 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 	if outcome == fusion.Unknown {
 		how += " The trace does not show whether this holds: " + why + "."
 	}
-	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
+	certain = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {
 	case p.Doubtful:
 		return StateAvailable, how + " It was slower where it was measured.", false
 	case p.Switch == "" && p.Default == fusion.DefaultUnknown:
 		return StateUnknown, how, false
 	}
-	return StateAvailable, how, sure
+	return StateAvailable, how, certain
 }
 
 // howTo says in sentences how a path is turned on, what it needs, and since when it exists.

@@ -175,7 +175,7 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, args []strin
 	}
 	out := &limited{most: s.mostDocument}
 	notes := &notes{ctx: ctx, req: req}
-	notes.tell(1)
+	notes.progress(1)
 	code := command.Exec(ctx, args, strings.NewReader(""), out, notes)
 	const failed, inconclusive = 3, 4 // with these the document is whole
 	switch {
@@ -209,11 +209,11 @@ var percentage = regexp.MustCompile(`: (\d+)%`)
 // notes reads what a command says beside its document: progress, which is passed on, and the error, which is the last
 // line.
 type notes struct {
-	ctx  context.Context
-	req  *mcp.CallToolRequest
-	mu   sync.Mutex
-	tail []byte
-	told float64
+	ctx     context.Context
+	req     *mcp.CallToolRequest
+	mu      sync.Mutex
+	tail    []byte
+	reached float64
 }
 
 // mostNotes is how much of the notes is kept.
@@ -228,19 +228,19 @@ func (n *notes) Write(p []byte) (int, error) {
 	}
 	if m := percentage.FindSubmatch(p); m != nil {
 		if done, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
-			n.tell(done)
+			n.progress(done)
 		}
 	}
 	return len(p), nil
 }
 
-// tell reports the progress in percent to a client that asked, if it is more than before.
-func (n *notes) tell(done float64) {
+// progress reports the progress in percent to a client that asked, if it is more than before.
+func (n *notes) progress(done float64) {
 	token := n.req.Params.GetProgressToken()
-	if token == nil || n.req.Session == nil || done <= n.told {
+	if token == nil || n.req.Session == nil || done <= n.reached {
 		return
 	}
-	n.told = done
+	n.reached = done
 	const whole = 100
 	// Failing to report progress is no reason to stop.
 	_ = n.req.Session.NotifyProgress(n.ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done,

@@ -43,6 +43,8 @@ func TestModuleKeepsTheRules(t *testing.T) {
 		{"assertions", CheckAssertions},
 		{"examples", CheckExamples},
 		{"one-way", CheckOneWay},
+		{"comments", CheckComments},
+		{"literals", func(s *Source) []string { return CheckLiterals(s, literals) }},
 	}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -160,6 +162,30 @@ func TestUnreachableFollowsThePackagesInBetween(t *testing.T) {
 func TestNamesThatSayNothingAreFound(t *testing.T) {
 	src := load(t, map[string]string{"low/a.go": "package low\n", "low/utils/u.go": "package utils\n"})
 	wantFindings(t, CheckNames(src), "low/utils utils")
+}
+
+// TestLiteralsAndDialectAreFound: each kind of comparison, an entry that is out of date and a word of a comment.
+func TestLiteralsAndDialectAreFound(t *testing.T) {
+	src := load(t, map[string]string{
+		"low/a.go": `package low
+
+// f tells nothing.
+func (t *T) f(s string) bool {
+	switch s {
+	case "one", "-": // 1
+	}
+	return s == "two" || strings.EqualFold(s, "three") || s != "" // 2
+}
+
+var g = func(s string) bool { return "four" == s } // all of them
+`,
+		"low/a_test.go": "package low\n\n// h tells.\nfunc h(s string) bool { return s == `five` }\n",
+	})
+	wantFindings(t, CheckLiterals(src, "low:T.f 3 | a format"), `low/a.go:11:38: "four" compared in low:g`)
+	wantFindings(t, CheckLiterals(src, "low:T.f 2 | a format\nlow:g 1 | a format\n"),
+		"low:T.f compares 3 literals, 2 are listed")
+	wantFindings(t, CheckLiterals(src, "low:T.f 3 | a format\nlow:g 1\n"), "want PACKAGE", "low:g")
+	wantFindings(t, CheckComments(src), `low/a.go:3:1: a comment says "tells"`)
 }
 
 func TestDocsFindsWhatIsUndocumented(t *testing.T) {

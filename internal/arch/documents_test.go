@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -192,4 +193,28 @@ func bareFields(fset *token.FileSet, st *ast.StructType) []*ast.Ident {
 		}
 	}
 	return bare
+}
+
+// dialect are the words that comments avoid: traces do not tell, passes do not stand, and a clause within a clause
+// needs two readings.
+var dialect = regexp.MustCompile(`(?i)\b(stands?|stood|tells?|told|hears?|heard|in front|of which|that which|sure)\b`)
+
+// CheckComments reports comments outside of tests with words that the house avoids.
+func CheckComments(s *Source) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		for _, f := range p.Files {
+			if f.Test {
+				continue
+			}
+			for _, group := range f.AST.Comments {
+				for _, c := range group.List {
+					if word := dialect.FindString(c.Text); word != "" {
+						bad = append(bad, fmt.Sprintf("%s: a comment says %q", s.Fset.Position(c.Pos()), word))
+					}
+				}
+			}
+		}
+	}
+	return bad
 }

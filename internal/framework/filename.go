@@ -9,6 +9,13 @@ import (
 	"sync"
 )
 
+// The documents that lie beside traces and models.
+const (
+	ServerArgsFile = "server_args.json" // what a server was launched with
+	ConfigFile     = "config.json"      // of a model
+	MetadataFile   = "metadata.json"    // of a recording
+)
+
 // FileName is what the path of a trace says about it. It is the weakest
 // evidence there is: files are renamed, and a label may be meant otherwise.
 type FileName struct {

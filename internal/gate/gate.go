@@ -19,17 +19,6 @@ const (
 	Skipped      Verdict = "skipped"      // it does not apply
 )
 
-// VerdictOf is the verdict that a comparison's word means. Another word is undecided.
-func VerdictOf(word string) Verdict {
-	switch word {
-	case "pass":
-		return Passed
-	case "fail", "regressed":
-		return Failed
-	}
-	return Inconclusive
-}
-
 // Percent is the unit of shares.
 const Percent = "percent"
 

@@ -10,18 +10,6 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 )
 
-// TestVerdictsOfWords: a word that nobody knows is no pass.
-func TestVerdictsOfWords(t *testing.T) {
-	for word, want := range map[string]gate.Verdict{
-		"pass": gate.Passed, "fail": gate.Failed, "regressed": gate.Failed, "inconclusive": gate.Inconclusive,
-		"passed?": gate.Inconclusive, "": gate.Inconclusive,
-	} {
-		if got := gate.VerdictOf(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
-		}
-	}
-}
-
 func suite() *gate.Suite {
 	return &gate.Suite{Program: "compare", Version: "1.2.3", Name: "old.json.gz, new.json.gz", Checks: []gate.Check{
 		{Name: "3%", Verdict: gate.Passed, Value: gate.Number(1.25), Limit: gate.Number(3), Unit: "percent",

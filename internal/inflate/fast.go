@@ -4,7 +4,7 @@ import "encoding/binary"
 
 const (
 	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer,
-	// each of which looks at eight and moves on by seven at most. Two more are before all rounds.
+	// which look at eight each and move on by seven at most. Two more are before all rounds.
 	fastInput = 16
 	// fastOutput is the same for output: two literals and the longest copy, which may write up to wide bytes after
 	// its end.

@@ -435,7 +435,7 @@ func (b *deviceBuilder) gaps() {
 
 // FromLayers makes the picture of the layers of a pass: the time of each operator in each
 // layer against the median of that operator over layers of the same type. Nil where fewer
-// than three layers are alike, as nothing can stand out then.
+// than three layers are alike, as no operator can differ from the others then.
 func FromLayers(d *layer.Device, pass int) *Heat {
 	p := &d.Passes[pass]
 	layers := p.Layers()
@@ -491,7 +491,7 @@ func FromLayers(d *layer.Device, pass int) *Heat {
 	return h
 }
 
-// outlier says in a sentence which cell stands out most, by time beyond the median.
+// outlier names, in a sentence, the cell with most time beyond the median.
 func (h *Heat) outlier() string {
 	row, column, most := -1, -1, int64(0)
 	for r := range h.NS {

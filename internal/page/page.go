@@ -81,7 +81,7 @@ type Card struct {
 	// Wins says that Gain can be won; otherwise it is what something takes.
 	Wins     bool
 	Evidence string
-	Doubt    string // how sure it is; may be empty
+	Doubt    string // its confidence; may be empty
 	Fix      string // what to do; empty where nothing is known
 	Next     string // a command that shows more
 	Where    string // the place in words; may be empty

@@ -99,8 +99,8 @@ func keepsPaths(w io.Writer) bool {
 // markup is text that is HTML already: made by this package, never by a caller.
 type markup string
 
-// put appends a format of this package with its arguments, each of which is escaped for a
-// text or a quoted attribute, unless it is a number or markup.
+// put appends a format of this package with its arguments, escaped for a text or a
+// quoted attribute unless they are numbers or markup.
 func (p *writer) put(format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

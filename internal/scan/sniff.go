@@ -47,8 +47,8 @@ func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) 
 // returns "" if they may begin trace JSON, damaged perhaps, and otherwise what
 // the file seems to be, worded to follow "it seems to be".
 func Sniff(head []byte) string {
-	what, sure := sniff(head)
-	if what != "" && !sure && hasOwnKey(head) {
+	what, known := sniff(head)
+	if what != "" && !known && hasOwnKey(head) {
 		return ""
 	}
 	return what
@@ -56,8 +56,8 @@ func Sniff(head []byte) string {
 
 // IsUnknown reports whether these first bytes begin like nothing that is known.
 func IsUnknown(head []byte) bool {
-	what, sure := sniff(head)
-	return what != "" && !sure
+	what, known := sniff(head)
+	return what != "" && !known
 }
 
 // hasOwnKey reports whether a key that is before a trace's events
@@ -81,8 +81,8 @@ func hasOwnKey(head []byte) bool {
 
 func isBracket(c byte) bool { return c == '{' || c == '[' }
 
-// sniff is Sniff without damaged traces; sure reports that the file is known.
-func sniff(head []byte) (what string, sure bool) {
+// sniff is Sniff without damaged traces; known reports that the file is known.
+func sniff(head []byte) (what string, known bool) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(trimmed) == 0 {
 		if len(head) == 0 {

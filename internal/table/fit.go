@@ -77,8 +77,7 @@ func (f *fixed) narrow(room, least int, names bool) {
 	}
 }
 
-// breakTitles breaks titles that are wider than the cells below them into lines, one after the other, that which
-// gives most first.
+// breakTitles breaks titles that are wider than the cells below them into lines, the one that saves most first.
 func (f *fixed) breakTitles(room int) {
 	for f.total() > room {
 		best, gain := -1, 0

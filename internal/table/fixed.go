@@ -154,7 +154,7 @@ func (c *Column) essence(s string) (from, to int) {
 }
 
 // wrap breaks a name into lines, each as long as it may be, after a separator where a line has one
-// behind its first third.
+// after its first third.
 func wrap(s string, width int) []string {
 	var out []string
 	width = max(width, 1)
@@ -317,7 +317,7 @@ func (f *fixed) line(b *strings.Builder, cell func(col int) string) {
 	b.WriteByte('\n')
 }
 
-// Fill breaks a text at spaces into lines of at most width characters; words that are longer stand alone, and a unit
+// Fill breaks a text at spaces into lines of at most width characters; longer words have lines of their own, and a unit
 // stays with the number before it. 0: one line.
 func Fill(s string, width int) []string {
 	var out []string

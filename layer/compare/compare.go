@@ -144,7 +144,7 @@ func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
 	r.MatchedA, r.MatchedB = m.share(0), m.share(1)
 	r.First = finding.Finding{Text: "nothing is compared"}
 	for _, g := range o.Gates {
-		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided,
+		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: GateUndecided,
 			Text: g.form() + ": " + r.Text})
 	}
 	return r
@@ -220,7 +220,7 @@ func (c *comparison) floor(r *Report, o *Options) {
 		r.Floor, r.FloorFrom = floorElsewhere, "assumed: the GPUs differ or are not known"
 	}
 	if o.Floor == 0 && !c.runs { // within a replay no host decides
-		r.WaitFloor = waitFloor * (1 - min(r.A.Graph, r.B.Graph))
+		r.WaitFloor = waitFloor * (1 - min(1, r.A.Graph, r.B.Graph)) // shares are sums: 1, and a little more
 	}
 	c.noise = floors{common: r.Floor, waits: r.WaitFloor}
 }

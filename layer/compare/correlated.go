@@ -161,8 +161,7 @@ func (s series) ofSteps() (v, df float64) {
 	return (priorDF*hostPriorSD*hostPriorSD + free*variance) / df * means, df
 }
 
-// meanVariance is the variance of the mean of n values of variance 1, each of which has a correlation of rho with the
-// one before it.
+// meanVariance is the variance of the mean of n values of variance 1; neighbours have a correlation of rho.
 func meanVariance(rho float64, n int) float64 {
 	if n == 0 {
 		return 0

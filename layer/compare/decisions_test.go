@@ -588,12 +588,13 @@ func TestGateEdges(t *testing.T) {
 	for _, c := range []struct {
 		what             string
 		low, delta, high time.Duration
-		want, text       string
+		want             GateOutcome
+		text             string
 	}{
-		{"", 50, 70, 90, failed, ""}, {"", 49, 70, 90, failed, ""}, {"", 10, 49, 88, undecided, ""},
-		{"", 10, 50, 90, failed, ""}, {"", -9, 20, 49, passed, ""}, {"", 0, 25, 50, undecided, ""},
-		{"", 0, 50, 100, undecided, "below 5.0% cannot be detected: gate GPU work with work=5%"},
-		{"", 1, 50, 99, failed, ""}, {"", 50, 150, 250, failed, ""}, {"work", 0, 50, 100, undecided, ""}, {"work", 1, 51, 101, failed, ""},
+		{"", 50, 70, 90, GateFailed, ""}, {"", 49, 70, 90, GateFailed, ""}, {"", 10, 49, 88, GateUndecided, ""},
+		{"", 10, 50, 90, GateFailed, ""}, {"", -9, 20, 49, GatePassed, ""}, {"", 0, 25, 50, GateUndecided, ""},
+		{"", 0, 50, 100, GateUndecided, "below 5.0% cannot be detected: gate GPU work with work=5%"},
+		{"", 1, 50, 99, GateFailed, ""}, {"", 50, 150, 250, GateFailed, ""}, {"work", 0, 50, 100, GateUndecided, ""}, {"work", 1, 51, 101, GateFailed, ""},
 	} {
 		i := Interval{Low: c.low, Delta: c.delta, High: c.high}
 		r := &Report{A: Summary{Wall: 1000}, Wall: i, Work: i}

@@ -10,14 +10,14 @@ var ErrBaseline = errBaseline
 var ErrGate = errGate
 
 // Gate is the outcome of all gates together: one failure fails, else one undecided leaves it undecided.
-func (r *Report) Gate() string {
-	out := passed
+func (r *Report) Gate() GateOutcome {
+	out := GatePassed
 	for _, g := range r.Gates {
 		switch g.Outcome {
-		case failed:
-			return failed
-		case undecided:
-			out = undecided
+		case GateFailed:
+			return GateFailed
+		case GateUndecided:
+			out = GateUndecided
 		}
 	}
 	return out

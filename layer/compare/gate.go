@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Gate is a condition under which a comparison fails: something became slower by a share of side A's step, or a row
@@ -17,8 +19,8 @@ type Gate struct {
 	What string `json:"-"`
 	// Gate is the condition as [ParseGate] reads it; [Compare] fills it in, and what follows.
 	Gate string `json:"gate"`
-	// Outcome is "pass", "fail" or "inconclusive"; programs exit with 0, 3 and 4 for them.
-	Outcome string `json:"outcome"`
+	// Outcome is what it said; programs exit with 0, 3 and 4 for the three.
+	Outcome GateOutcome `json:"outcome"`
 	// Limit is the relative increase that fails, above 0. Known says that the increase could be measured.
 	Limit float64 `json:"limit"`
 	Known bool    `json:"known"`
@@ -39,12 +41,20 @@ const (
 	gateOperator = "operator:"
 )
 
-// The outcomes.
+// GateOutcome is what a gate said.
+type GateOutcome string
+
+// The outcomes of gates.
 const (
-	passed    = "pass"
-	failed    = "fail"
-	undecided = "inconclusive"
+	GatePassed    GateOutcome = "pass"
+	GateFailed    GateOutcome = "fail"
+	GateUndecided GateOutcome = "inconclusive"
 )
+
+// UnmarshalText refuses words that are no outcome of a gate.
+func (o *GateOutcome) UnmarshalText(text []byte) error {
+	return vocabulary.Set(o, "outcome", text, GatePassed, GateFailed, GateUndecided)
+}
 
 // errGate is wrapped by the errors of [ParseGate].
 var errGate = errors.New("not a gate")
@@ -83,7 +93,7 @@ func (g *Gate) form() string {
 // zero, passes where the full interval stays below the limit, and is undecided in between. The step's time has no
 // power where waiting varies: then it is undecided, unless the full interval is beyond the limit.
 func (r *Report) judge(g Gate) Gate {
-	out := Gate{What: g.What, Gate: g.form(), Outcome: undecided, Limit: g.Limit}
+	out := Gate{What: g.What, Gate: g.form(), Outcome: GateUndecided, Limit: g.Limit}
 	i, base, why := r.target(g)
 	if why == "" && base <= 0 {
 		why = "side A took no time"
@@ -99,17 +109,17 @@ func (r *Report) judge(g Gate) Gate {
 	least := share(i.High-i.Low) / 2
 	switch {
 	case out.Low >= out.Limit:
-		out.Outcome = failed
+		out.Outcome = GateFailed
 	case out.High < out.Limit:
-		out.Outcome = passed
+		out.Outcome = GatePassed
 	case g.step() && least >= out.Limit:
 		narrower := Gate{What: gateWork, Limit: g.Limit}
 		out.Text += fmt.Sprintf("; changes of the step below %.1f%% cannot be detected: gate GPU work with %s, or record more passes", 100*least, narrower.form())
 	case out.Estimate >= out.Limit && out.Low > 0:
-		out.Outcome = failed
+		out.Outcome = GateFailed
 	}
 	if d := r.doubtful(); d != nil {
-		out.Outcome = undecided
+		out.Outcome = GateUndecided
 		out.Text += "; " + d.Evidence
 	}
 	return out

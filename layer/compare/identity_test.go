@@ -145,7 +145,7 @@ func TestStrangers(t *testing.T) {
 	}
 	gates := Options{Gates: []Gate{{Limit: 0.03}}}
 	if r, _ := Compare(context.Background(), sideOf(llama), sideOf(conv), gates); len(r.Gates) != 1 ||
-		r.Gates[0].Outcome != undecided {
+		r.Gates[0].Outcome != GateUndecided {
 		t.Errorf("gates %+v, want one that is undecided", r.Gates)
 	}
 	// The same architecture with another number of layers is another model.

@@ -66,15 +66,15 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 // Tolerance is what gates of the same limit on GPU work and on the step say of a comparison with both, in this order:
 // idle time of few passes proves nothing, and leaves it undecided only where it makes the steps as much slower as the
 // limit.
-func (r *Report) Tolerance() string {
+func (r *Report) Tolerance() GateOutcome {
 	work, step := &r.Gates[0], &r.Gates[1]
 	switch {
-	case work.Outcome == failed || step.Outcome == failed:
-		return failed
-	case work.Outcome == undecided || step.Outcome == undecided && step.Estimate >= step.Limit:
-		return undecided
+	case work.Outcome == GateFailed || step.Outcome == GateFailed:
+		return GateFailed
+	case work.Outcome == GateUndecided || step.Outcome == GateUndecided && step.Estimate >= step.Limit:
+		return GateUndecided
 	}
-	return passed
+	return GatePassed
 }
 
 // Tolerate are the gates of [Report.Tolerance].

@@ -10,18 +10,18 @@ import (
 
 // What gates on GPU work and on the step say together.
 func TestTolerance(t *testing.T) {
-	gate := func(o string, estimate float64) Gate { return Gate{Outcome: o, Limit: 0.05, Estimate: estimate} }
+	gate := func(o GateOutcome, estimate float64) Gate { return Gate{Outcome: o, Limit: 0.05, Estimate: estimate} }
 	for _, c := range []struct {
 		work, wall Gate
-		want       string
+		want       GateOutcome
 	}{
-		{gate(passed, 0), gate(passed, 0), passed},
-		{gate(failed, 0), gate(passed, 0), failed},
-		{gate(undecided, 0), gate(failed, 0), failed},
-		{gate(undecided, 0), gate(passed, 0), undecided},
-		{gate(passed, 0), gate(undecided, 0.05), undecided},
-		{gate(passed, 0), gate(undecided, 0.049), passed},
-		{gate(passed, 0), gate(passed, 0.05), passed},
+		{gate(GatePassed, 0), gate(GatePassed, 0), GatePassed},
+		{gate(GateFailed, 0), gate(GatePassed, 0), GateFailed},
+		{gate(GateUndecided, 0), gate(GateFailed, 0), GateFailed},
+		{gate(GateUndecided, 0), gate(GatePassed, 0), GateUndecided},
+		{gate(GatePassed, 0), gate(GateUndecided, 0.05), GateUndecided},
+		{gate(GatePassed, 0), gate(GateUndecided, 0.049), GatePassed},
+		{gate(GatePassed, 0), gate(GatePassed, 0.05), GatePassed},
 	} {
 		if got := (&Report{Gates: []Gate{c.work, c.wall}}).Tolerance(); got != c.want {
 			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
@@ -73,8 +73,8 @@ func TestByStage(t *testing.T) {
 	}
 	b = join(of(layer.StageDecode, 8, 130), of(layer.StagePrefill, 512, 900))
 	if got, err = ByStage(t.Context(), a, b, Options{Gates: Tolerate(0.05)}); err != nil || len(got) != 3 ||
-		got[0].Report == nil || got[0].Report.Verdict != Same || got[0].Report.Tolerance() != passed ||
-		got[1].Report == nil || got[1].Report.Verdict != Slower || got[1].Report.Tolerance() != failed {
+		got[0].Report == nil || got[0].Report.Verdict != Same || got[0].Report.Tolerance() != GatePassed ||
+		got[1].Report == nil || got[1].Report.Verdict != Slower || got[1].Report.Tolerance() != GateFailed {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
@@ -197,18 +197,18 @@ func TestHostTarget(t *testing.T) {
 	small := row(40, nil)
 	for name, c := range map[string]struct {
 		rows []HostRow
-		want string
+		want GateOutcome
 	}{
-		"slower":     {[]HostRow{small, row(50, nil)}, failed},
-		"renamed":    {[]HostRow{row(90, func(r *HostRow) { r.Status = Renamed })}, passed},
-		"not judged": {[]HostRow{row(90, func(r *HostRow) { r.Judged = false })}, passed},
-		"a kernel":   {[]HostRow{row(90, func(r *HostRow) { r.Class = Memory })}, passed},
-		"faster":     {[]HostRow{row(-90, nil)}, passed},
+		"slower":     {[]HostRow{small, row(50, nil)}, GateFailed},
+		"renamed":    {[]HostRow{row(90, func(r *HostRow) { r.Status = Renamed })}, GatePassed},
+		"not judged": {[]HostRow{row(90, func(r *HostRow) { r.Judged = false })}, GatePassed},
+		"a kernel":   {[]HostRow{row(90, func(r *HostRow) { r.Class = Memory })}, GatePassed},
+		"faster":     {[]HostRow{row(-90, nil)}, GatePassed},
 		"not clear": {[]HostRow{row(90, func(r *HostRow) { r.Significant, r.Low = false, -5000 })},
-			undecided},
+			GateUndecided},
 		"clear before larger": {[]HostRow{row(900, func(r *HostRow) { r.Significant, r.Low = false, -5000 }), small},
-			failed},
-		"nothing": {nil, passed},
+			GateFailed},
+		"nothing": {nil, GatePassed},
 	} {
 		r := &Report{Host: &HostReport{Wall: Interval{A: time.Millisecond}, StepsA: 40, StepsB: 40, StepsNeeded: 12,
 			Rows: c.rows}}
@@ -216,7 +216,7 @@ func TestHostTarget(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, g.Text, c.want)
 		}
 		r.Host.StepsB = 11
-		if g := r.judge(Gate{What: gateHost, Limit: 0.03}); g.Outcome != undecided || g.Known {
+		if g := r.judge(Gate{What: gateHost, Limit: 0.03}); g.Outcome != GateUndecided || g.Known {
 			t.Errorf("%s, eleven steps: %s", name, g.Text)
 		}
 	}
@@ -226,10 +226,10 @@ func TestHostTarget(t *testing.T) {
 func TestOperatorTarget(t *testing.T) {
 	r := &Report{Rows: []Row{{Operator: "rope"}, {Operator: "attention", Judged: true, KernelA: 1000, KernelB: 1100,
 		Interval: Interval{A: 500, B: 500, Low: 80, High: 120}}}}
-	for name, want := range map[string]string{"attention": failed, "operator:attention": failed, "rope": undecided,
-		"norm": undecided} {
+	for name, want := range map[string]GateOutcome{"attention": GateFailed, "operator:attention": GateFailed, "rope": GateUndecided,
+		"norm": GateUndecided} {
 		g := r.judge(Gate{What: name, Limit: 0.05})
-		if g.Outcome != want || g.Known != (want == failed) || name == "rope" &&
+		if g.Outcome != want || g.Known != (want == GateFailed) || name == "rope" &&
 			!strings.Contains(g.Text, "rope is not judged") || name == "norm" &&
 			!strings.Contains(g.Text, "neither side has norm") {
 			t.Errorf("%s: %s, %s", name, g.Outcome, g.Text)

@@ -114,7 +114,7 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 		findings = append(findings, r.Findings[i].Sentence())
 	}
 	for i := range r.Gates {
-		gates = append(gates, r.Gates[i].Outcome+": "+r.Gates[i].Text)
+		gates = append(gates, string(r.Gates[i].Outcome)+": "+r.Gates[i].Text)
 	}
 	for i := range r.Doubts {
 		doubts = append(doubts, r.Doubts[i].Sentence())
@@ -194,11 +194,11 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		for _, k := range row.Kernels {
 			own.WaitA, own.WaitB = own.WaitA+k.WaitA, own.WaitB+k.WaitB
 		}
-		if err := row.csv(c, "operator", &own); err != nil {
+		if err := row.csv(c, rowOperator, &own); err != nil {
 			return err
 		}
 		for k := range row.Kernels {
-			if err := row.csv(c, "kernel", &row.Kernels[k]); err != nil {
+			if err := row.csv(c, rowKernel, &row.Kernels[k]); err != nil {
 				return err
 			}
 		}
@@ -206,8 +206,16 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	return c.Flush()
 }
 
+// rowKind is what a line of the CSV is about.
+type rowKind string
+
+const (
+	rowOperator rowKind = "operator"
+	rowKernel   rowKind = "kernel"
+)
+
 // csv writes a line about the row, or about a kernel of it.
-func (r *Row) csv(c *table.CSV, kind string, k *KernelDelta) error {
+func (r *Row) csv(c *table.CSV, kind rowKind, k *KernelDelta) error {
 	texts := func(list ...string) {
 		for _, s := range list {
 			c.String(s)
@@ -218,9 +226,9 @@ func (r *Row) csv(c *table.CSV, kind string, k *KernelDelta) error {
 			c.Int(int64(d))
 		}
 	}
-	texts(kind, r.Operator, k.Name, k.Was, string(r.Class))
+	texts(string(kind), r.Operator, k.Name, k.Was, string(r.Class))
 	because := ""
-	if kind == "operator" { // a kernel has no part of the step of its own
+	if kind == rowOperator { // a kernel has no part of the step of its own
 		because = r.Because
 		times(r.A, r.B, r.Delta)
 	} else {

@@ -16,7 +16,7 @@ import (
 type Collective struct {
 	Operator string `json:"operator"` // part of the model that the kernels compute
 	Count    int    `json:"count"`    // number of exchanges
-	// Time is what they take on this GPU. Told of it is divided into Transfer and Waiting for the ranks that arrive
+	// Time is what they take on this GPU. A part of it is divided into Transfer and Waiting for the ranks that arrive
 	// later, as the report's WaitingBy says; nothing separates the rest.
 	Time     time.Duration `json:"time_ns"`
 	Told     time.Duration `json:"told_apart_ns"`
@@ -127,7 +127,7 @@ func (r *meetings) notes() []string {
 
 // communicated are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
 func (r *measured) communicated() []Share {
-	told, met := r.told, r.walk.met
+	told, met := r.divided, r.walk.met
 	rest := r.booked[communication] - told.transfer - told.waiting
 	if told.passes == 0 {
 		return []Share{{Name: "communication: transfer and waiting", Time: rest,
@@ -151,8 +151,8 @@ func (r *measured) communicated() []Share {
 	return out
 }
 
-// told is the booked time of collectives of a pass, divided.
-type told struct {
+// divided is the booked time of collectives of a pass.
+type divided struct {
 	transfer, waiting time.Duration
 	passes            int
 }
@@ -175,9 +175,9 @@ func (r *measured) collective(k layer.Kernel, e trace.Event, operator string, bo
 	c.Waiting += waiting
 	c.Transfer += e.Duration() - waiting
 	waiting = min(waiting, booked)
-	r.told.passes = 1
-	r.told.waiting += waiting
-	r.told.transfer += booked - waiting
+	r.divided.passes = 1
+	r.divided.waiting += waiting
+	r.divided.transfer += booked - waiting
 }
 
 // linked adds the floor of one collective of an operator.

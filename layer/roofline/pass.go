@@ -77,7 +77,7 @@ type measured struct {
 	apartLongest layer.Kernel
 	given        given
 	stage        layer.Stage
-	told         told
+	divided      divided
 
 	basis    Basis // what the work of the plan rests on
 	withheld bool  // too much of it cannot be

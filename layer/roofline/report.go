@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -238,7 +239,8 @@ func timesOf(g *hardware.GPU, flop float64, dtype string, bytes float64) (f floo
 // peakOf is the peak of a data type, or of the next wider one where the GPU does not compute with it. Single precision
 // may be computed as TF32: neither a config nor recorded inputs say so.
 func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
-	if p := g.FLOP["tf32"]; dtype == "fp32" && p.Known() && p.Value > g.FLOP["fp32"].Value {
+	const single = string(classify.DTypeFP32)
+	if p := g.FLOP["tf32"]; dtype == single && p.Known() && p.Value > g.FLOP[single].Value {
 		return p
 	}
 	for ; dtype != ""; dtype = wider[dtype] {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -269,9 +270,9 @@ func dtypeOf(weights, activations string) string {
 	switch weights {
 	case "":
 		return activations
-	case "mxfp4", "nvfp4":
+	case string(classify.DTypeMXFP4), string(classify.DTypeNVFP4):
 		return "fp4"
-	case "int4":
+	case string(classify.DTypeINT4):
 		return activations // weights only: no framework computes with them
 	}
 	return weights

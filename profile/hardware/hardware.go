@@ -319,7 +319,7 @@ func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
 	return found, fmt.Sprintf("by %s; the trace does not name it", d.size(units)), true
 }
 
-// size is what tells a device without a name from others: "304 CUs and 192 GB of memory", as makers
+// size describes a device without a name: "304 CUs and 192 GB of memory", as makers
 // count it: in powers of 1,024.
 func (d *Device) size(units string) string {
 	return fmt.Sprintf("%d %s and %.0f GB of memory", d.Units, units, float64(d.Memory)/(1<<30))

@@ -78,7 +78,7 @@ func (d *reader) put(e *kept, t *track) place {
 		t.activities = true
 		d.learned(t)
 	}
-	if !d.tells(e, t) {
+	if !d.known(e, t) {
 		d.waits++
 		t.waiting = append(t.waiting, *e)
 		return waitingAt(len(t.waiting) - 1)
@@ -86,8 +86,8 @@ func (d *reader) put(e *kept, t *track) place {
 	return d.row(e, t)
 }
 
-// tells reports whether it is known what an event is and where it lies, before its end.
-func (d *reader) tells(e *kept, t *track) bool {
+// known reports whether it is known what an event is and where it lies, before its end.
+func (d *reader) known(e *kept, t *track) bool {
 	if t.of == nil || d.o.Window != [2]int64{} {
 		return false
 	}

@@ -228,10 +228,22 @@ func (p Program) takeTrace(env *Env) error {
 	return nil
 }
 
-// askedVersion reports whether the version is asked for, in the places where
-// people put it: first or alone.
-func askedVersion(args []string) bool {
-	return len(args) > 0 && (args[0] == "--version" || args[0] == "-version" || args[0] == "-v")
+// AsksVersion reports whether the first argument asks for the version.
+func AsksVersion(args []string) bool { return startsWith(args, "--version", "-version", "-v") }
+
+// AsksHelp reports whether the first argument asks for help.
+func AsksHelp(args []string) bool { return startsWith(args, "--help", "-help", "-h") }
+
+func startsWith(args []string, words ...string) bool {
+	return len(args) > 0 && slices.Contains(words, args[0])
+}
+
+// Choose returns the program that the first argument names, else the usual one, and the arguments that are left.
+func Choose(args []string, usual func() Program, named map[string]func() Program) (Program, []string) {
+	if len(args) > 0 && named[args[0]] != nil {
+		return named[args[0]](), args[1:]
+	}
+	return usual(), args
 }
 
 // unversioned is what the toolchain calls the version of a checkout without one.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
@@ -226,16 +227,27 @@ func (e *Env) JudgeCoverage(gpus ...layer.Device) error {
 }
 
 // Judge checks the conditions of the command line against what the program found. It returns the error that the
-// program ends with, nil if no condition is met. tell judges all conditions but HealthIs, which the traces that were
+// program ends with, nil if no condition is met. judge judges all conditions but HealthIs, which the traces that were
 // read decide. The program's own checks are judged in any case.
-func (e *Env) Judge(tell func(Condition) gate.Check, own ...gate.Check) error {
+func (e *Env) Judge(judge func(Condition) gate.Check, own ...gate.Check) error {
 	s := gate.Suite{AllowInconclusive: e.AllowInconclusive, Checks: own}
 	for _, c := range e.FailOn.List {
 		if c.Name == HealthIs {
 			s.Checks = append(s.Checks, c.Health(e.health))
 		} else {
-			s.Checks = append(s.Checks, tell(c))
+			s.Checks = append(s.Checks, judge(c))
 		}
 	}
 	return e.Judged(s)
+}
+
+// GateVerdict is the verdict of a gate of a comparison.
+func GateVerdict(o compare.GateOutcome) gate.Verdict {
+	switch o {
+	case compare.GatePassed:
+		return gate.Passed
+	case compare.GateFailed:
+		return gate.Failed
+	}
+	return gate.Inconclusive
 }

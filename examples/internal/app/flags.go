@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/published"
@@ -205,6 +206,9 @@ func (c *choice[T]) Set(s string) error {
 	return nil
 }
 
+// auto is the word for the choice of a program.
+const auto = "auto"
+
 // Switch is a boolean flag with a third state, auto, which is its zero value.
 type Switch uint8
 
@@ -219,7 +223,7 @@ const (
 func (s *Switch) String() string {
 	switch {
 	case s == nil || *s == Auto:
-		return "auto"
+		return auto
 	case *s == On:
 		return "true"
 	}
@@ -228,15 +232,17 @@ func (s *Switch) String() string {
 
 // Set parses auto, true or false.
 func (s *Switch) Set(text string) error {
-	switch text {
-	case "auto":
+	if text == auto {
 		*s = Auto
-	case "true", "1":
-		*s = On
-	case "false", "0":
-		*s = Off
-	default:
+		return nil
+	}
+	switch on, err := strconv.ParseBool(text); {
+	case err != nil:
 		return fmt.Errorf("want true, false or auto")
+	case on:
+		*s = On
+	default:
+		*s = Off
 	}
 	return nil
 }

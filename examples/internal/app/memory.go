@@ -175,14 +175,14 @@ type memoryLimit struct {
 
 func (m *memoryLimit) String() string {
 	if !m.set {
-		return "auto"
+		return auto
 	}
 	return m.size.String()
 }
 
 // Set accepts what a size accepts, and auto.
 func (m *memoryLimit) Set(text string) error {
-	if text == "auto" {
+	if text == auto {
 		*m = memoryLimit{}
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata"
@@ -121,7 +122,7 @@ func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
 			case o == nil || in.by != "--"+o.input:
 				return Usagef("%s %s is read by %s: it would be replaced, so name another file", out.by, out.path,
 					in.by)
-			case fs.Lookup(o.replace).Value.String() != "true":
+			case fs.Lookup(o.replace).Value.String() != strconv.FormatBool(true):
 				return Usagef("%s %s is read by %s: with --%s it is replaced", out.by, out.path, in.by, o.replace)
 			}
 		}

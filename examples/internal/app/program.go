@@ -141,7 +141,7 @@ func MainFunc(exec func(ctx context.Context, args []string, stdin io.Reader, std
 // Exec runs the program with these arguments (the program's name not among
 // them) and streams, and returns its exit code.
 func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if askedVersion(args) {
+	if AsksVersion(args) {
 		if err := WriteVersion(stdout, p.Name); err != nil && !ClosedPipe(err) {
 			return p.fail(stderr, err)
 		}

@@ -3,9 +3,15 @@ package app
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// ratio and counts are the placeholders of flags whose numbers are checked.
+const ratio = "RATIO"
+
+var counts = []string{"PERCENT", "N", "NUMBER", "SIZE"}
 
 // checkRanges refuses numbers that a flag's placeholder rules out: a RATIO is
 // from 0 to 1, and counts and percentages are not negative, unless the default
@@ -18,10 +24,9 @@ func checkRanges(fs *flag.FlagSet) (err error) {
 		}
 		kind, _ := flag.UnquoteUsage(f)
 		switch kind = strings.ToUpper(kind); {
-		case kind == "RATIO" && !(v >= 0 && v <= 1):
+		case kind == ratio && !(v >= 0 && v <= 1):
 			err = fmt.Errorf("--%s %s: want a ratio from 0 to 1", f.Name, f.Value)
-		case (kind == "PERCENT" || kind == "N" || kind == "NUMBER" || kind == "SIZE") && !(v >= 0) &&
-			!strings.HasPrefix(f.DefValue, "-"):
+		case slices.Contains(counts, kind) && !(v >= 0) && !strings.HasPrefix(f.DefValue, "-"):
 			err = fmt.Errorf("--%s %s: want no negative number", f.Name, f.Value)
 		}
 	})

@@ -91,27 +91,31 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return overview(stdout, stderr)
 	}
 	first := args[0]
-	switch first {
-	case "-h", "-help", "--help":
+	switch {
+	case app.AsksHelp(args):
 		return overview(stdout, stderr)
-	case "version", "--version", "-version", "-v":
-		if len(args) > 1 && strings.TrimLeft(args[1], "-") == "licenses" {
+	case app.AsksVersion(args):
+		first = versionCommand
+	}
+	switch first {
+	case versionCommand:
+		if len(args) > 1 && strings.TrimLeft(args[1], "-") == licenses {
 			_, err := io.WriteString(table.NewCleaner(stdout), notices)
-			return told(stderr, err)
+			return exitCode(stderr, err)
 		}
-		return told(stderr, app.WriteVersion(stdout, name))
-	case "help":
+		return exitCode(stderr, app.WriteVersion(stdout, name))
+	case helpCommand:
 		return help(ctx, args[1:], stdin, stdout, stderr)
-	case "completion":
+	case completionCommand:
 		return completion(args[1:], stdout, stderr)
-	case "explain":
+	case explainCommand:
 		return explain(args[1:], stdout, stderr)
-	case "skill":
+	case skillCommand:
 		return installSkill(args[1:], stdout, stderr)
-	case "schema":
+	case schemaCommand:
 		return schemas(args[1:], stdout, stderr)
 	case completeCommand:
-		return told(stderr, complete(stdout, args[1:]))
+		return exitCode(stderr, complete(stdout, args[1:]))
 	}
 	if a, ok := aliases[first]; ok && !isFile(first) {
 		if a.hint != "" {
@@ -216,11 +220,23 @@ func help(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return c.run(ctx, append(slices.Clone(args[1:]), "--help"), stdin, stdout, stderr)
 }
 
-// extras are the commands that are no programs.
-var extras = []string{"completion", "explain", "help", "schema", "skill", "version"}
+// The commands that are no programs.
+const (
+	completionCommand = "completion"
+	explainCommand    = "explain"
+	helpCommand       = "help"
+	schemaCommand     = "schema"
+	skillCommand      = "skill"
+	versionCommand    = "version"
+)
 
-// told turns an error of printing into an exit code.
-func told(stderr io.Writer, err error) int {
+var extras = []string{completionCommand, explainCommand, helpCommand, schemaCommand, skillCommand, versionCommand}
+
+// licenses after version asks for the licences of all modules.
+const licenses = "licenses"
+
+// exitCode turns an error of printing into an exit code.
+func exitCode(stderr io.Writer, err error) int {
 	if err == nil || app.ClosedPipe(err) {
 		return app.ExitOK
 	}
@@ -261,5 +277,5 @@ FILE is a torch.profiler JSON (plain, gzip, zstd), .pftrace, nsys .sqlite export
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 a --fail-on condition is met, 4 undecided.
 `)
 	_, err := io.WriteString(stdout, b.String())
-	return told(stderr, err)
+	return exitCode(stderr, err)
 }

@@ -47,10 +47,10 @@ func completion(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 {
 		if s, ok := scripts[args[0]]; ok {
 			_, err := io.WriteString(stdout, s)
-			return told(stderr, err)
+			return exitCode(stderr, err)
 		}
-		if args[0] == "-h" || args[0] == "--help" {
-			return told(stderr, printed(io.WriteString(stdout, "usage: "+name+" completion bash|zsh|fish|powershell\n")))
+		if app.AsksHelp(args) {
+			return exitCode(stderr, printed(io.WriteString(stdout, "usage: "+name+" completion bash|zsh|fish|powershell\n")))
 		}
 	}
 	fmt.Fprintf(stderr, "%s completion: name a shell: bash, zsh, fish or powershell; for bash: source <(%s completion bash)\n", name, name)
@@ -71,11 +71,11 @@ func complete(w io.Writer, words []string) error {
 			found = append(found, c.name)
 		}
 		found = append(found, extras...)
-	case words[0] == "explain":
+	case words[0] == explainCommand:
 		for _, t := range topics() {
 			found = append(found, t.ID)
 		}
-	case words[0] == "completion":
+	case words[0] == completionCommand:
 		found = []string{"bash", "fish", "powershell", "zsh"}
 	case c != nil:
 		p, _ := c.program(words[1 : len(words)-1])

@@ -49,20 +49,23 @@ func ruleTopics() []finding.Topic {
 	return all
 }
 
+// mdFormat is short for Markdown.
+const mdFormat app.Format = "md"
+
 // explain prints what an identifier means, or all of them.
 func explain(args []string, stdout, stderr io.Writer) int {
-	format, id := "text", ""
+	format, id := app.Text, ""
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case a == "-h" || a == "--help":
-			return told(stderr, printed(io.WriteString(stdout, explainUsage)))
+		case app.AsksHelp(args[i:]):
+			return exitCode(stderr, printed(io.WriteString(stdout, explainUsage)))
 		case a == "--json":
-			format = "json"
+			format = app.JSON
 		case a == "--format" && i+1 < len(args):
 			i++
-			format = args[i]
+			format = app.Format(args[i])
 		case strings.HasPrefix(a, "--format="):
-			format = strings.TrimPrefix(a, "--format=")
+			format = app.Format(strings.TrimPrefix(a, "--format="))
 		case strings.HasPrefix(a, "-") || id != "":
 			fmt.Fprint(stderr, explainUsage)
 			return app.ExitUsage
@@ -94,18 +97,18 @@ func explain(args []string, stdout, stderr io.Writer) int {
 	}
 	out := table.NewCleaner(stdout)
 	switch format {
-	case "json":
+	case app.JSON:
 		out.JSON = true
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		return told(stderr, enc.Encode(ExplainDocument{"strata.explain/1", list}))
-	case "markdown", "md":
-		return told(stderr, printed(io.WriteString(out, catalogue(list))))
-	case "text":
-		return told(stderr, printed(io.WriteString(out, explained(list, id != ""))))
+		return exitCode(stderr, enc.Encode(ExplainDocument{"strata.explain/1", list}))
+	case app.Markdown, mdFormat:
+		return exitCode(stderr, printed(io.WriteString(out, catalogue(list))))
+	case app.Text:
+		return exitCode(stderr, printed(io.WriteString(out, explained(list, id != ""))))
 	}
-	fmt.Fprintf(stderr, "%s explain: unknown format %q (text, markdown, json)\n", name, table.Clean(format))
+	fmt.Fprintf(stderr, "%s explain: unknown format %q (text, markdown, json)\n", name, table.Clean(string(format)))
 	return app.ExitUsage
 }
 

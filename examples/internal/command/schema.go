@@ -22,9 +22,9 @@ func schemas(args []string, stdout, stderr io.Writer) int {
 		for _, s := range schema.All() {
 			fmt.Fprintf(&b, "%-30s %s\n", s.ID(), s.Description)
 		}
-		return told(stderr, printed(io.WriteString(stdout, b.String())))
-	case len(args) == 1 && (args[0] == "-h" || args[0] == "--help"):
-		return told(stderr, printed(io.WriteString(stdout, schemaUsage)))
+		return exitCode(stderr, printed(io.WriteString(stdout, b.String())))
+	case len(args) == 1 && app.AsksHelp(args):
+		return exitCode(stderr, printed(io.WriteString(stdout, schemaUsage)))
 	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
 		s := schema.Find(args[0])
 		if s == nil {
@@ -32,7 +32,7 @@ func schemas(args []string, stdout, stderr io.Writer) int {
 				name)
 			return app.ExitUsage
 		}
-		return told(stderr, printed(stdout.Write(s.Text)))
+		return exitCode(stderr, printed(stdout.Write(s.Text)))
 	}
 	fmt.Fprint(stderr, schemaUsage)
 	return app.ExitUsage

@@ -27,13 +27,13 @@ func installSkill(args []string, stdout, stderr io.Writer) int {
 	dir := ""
 	switch {
 	case len(args) == 0:
-		return told(stderr, printed(io.WriteString(stdout, skill.Text())))
-	case len(args) == 1 && (args[0] == "-h" || args[0] == "--help"):
-		return told(stderr, printed(io.WriteString(stdout, skillUsage)))
-	case len(args) == 1 && strings.HasPrefix(args[0], "--install="):
-		dir = strings.TrimPrefix(args[0], "--install=")
-	case len(args) == 2 && args[0] == "--install":
-		dir = args[1]
+		return exitCode(stderr, printed(io.WriteString(stdout, skill.Text())))
+	case len(args) == 1 && app.AsksHelp(args):
+		return exitCode(stderr, printed(io.WriteString(stdout, skillUsage)))
+	default:
+		if rest, ok := strings.CutPrefix(strings.Join(args, "="), "--install="); ok && len(args) <= 2 {
+			dir = rest
+		}
 	}
 	if dir == "" {
 		fmt.Fprint(stderr, skillUsage)
@@ -42,7 +42,7 @@ func installSkill(args []string, stdout, stderr io.Writer) int {
 	for _, f := range skillFolders {
 		path := filepath.Join(dir, filepath.FromSlash(f), name, "SKILL.md")
 		if err := writeSkill(path); err != nil {
-			return told(stderr, err)
+			return exitCode(stderr, err)
 		}
 		fmt.Fprintln(stdout, path)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // Fast are flags that cut every wait of a capture short, and keep what was
@@ -74,7 +76,7 @@ func New(t *testing.T, prefill, decode string) *Server {
 // leave writes the trace of the window that was closed.
 func (s *Server) leave() error {
 	src := s.Decode
-	if filepath.Base(s.dir) == "prefill" {
+	if filepath.Base(s.dir) == framework.Prefill {
 		src = s.Prefill
 	}
 	b, err := os.ReadFile(src)

@@ -92,7 +92,7 @@ func Find(ctx context.Context, t *trace.Trace, o Options) (*Cut, error) {
 		c.NumLayers, c.Source = o.Profile.DefaultLayers, "default"
 	}
 	if c.NumLayers <= 0 {
-		return nil, fmt.Errorf("%w tells the number of layers and profile %s has no default; give --num-layers",
+		return nil, fmt.Errorf("%w shows the number of layers, and profile %s has no default (use --num-layers)",
 			ErrNoAnchor, o.Profile.Name)
 	}
 	f.fill()

@@ -21,7 +21,7 @@ import (
 	"github.com/llmstrata/strata/internal/tools/repository"
 )
 
-// programs are what is asked of each trace. TRACE stands for it, NEXT for the one after it.
+// programs are what is asked of each trace. TRACE is its file, NEXT the file of the next one.
 const programs = `
 report TRACE --format json
 report TRACE

@@ -52,17 +52,17 @@ func TestEachDifferenceNeedsItsReason(t *testing.T) {
 
 func TestTextIsReadByTitleRowAndColumn(t *testing.T) {
 	values := map[string]string{}
-	if err := read([]byte("Passes\n  decode   3.1 ms   4\n  decode   3.2 ms   4\n"), values); err != nil {
+	if err := read([]byte("2 Passes\n------\n  decode   3.1 ms   4\n\n  decode   3.2 ms   4\n"), values); err != nil {
 		t.Fatal(err)
 	}
 	for place, want := range map[string]string{
-		"text[Passes|decode#1].1": "3.1 ms", "text[Passes|decode#2].1": "3.2 ms", "text[Passes|decode#1].2": "4",
+		"text[N Passes|decode#1].1": "3.1 ms", "text[N Passes|decode#2].1": "3.2 ms", "text[N Passes|decode#1].2": "4",
 	} {
 		if values[place] != want {
 			t.Errorf("%s = %q, want %q of %v", place, values[place], want, values)
 		}
 	}
-	if got := inAnyRow("text[Passes|decode#1].1"); got != "text[].1" {
+	if got := inAnyRow("text[N Passes|decode#1].1"); got != "text[].1" {
 		t.Errorf("any row: %s", got)
 	}
 }

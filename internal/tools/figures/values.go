@@ -43,7 +43,7 @@ func firstLine(text []byte) []byte {
 	return line
 }
 
-// names are the fields that tell a row of a list from the others, so that a row too many is one difference.
+// names are the fields that identify a row of a list, so that a row too many is one difference.
 var names = []string{"name", "kernel_name", "kernel", "code", "operator", "op", "title", "id"}
 
 func readJSON(place string, value any, values map[string]string) {
@@ -78,16 +78,21 @@ var escaped = strings.NewReplacer("[", "(", "]", ")")
 
 var gap = regexp.MustCompile(`\s{2,}`)
 
-// readText adds the cells of a text's lines. A cell's place is the title above it, the first cell of its line and its
-// column.
+var number = regexp.MustCompile(`\d[\d.,]*`)
+
+// readText adds the cells of a text's lines. A cell's place is the title above it, without its numbers, the first cell
+// of its line and its column. Rules are as wide as their tables, and no values.
 func readText(place string, text []byte, values map[string]string) {
 	title := ""
 	seen := map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n ")
+		if strings.Trim(line, "- ") == "" {
+			continue
+		}
 		cells := gap.Split(strings.TrimSpace(line), -1)
-		if len(cells) == 1 && line != "" && line[0] != ' ' {
-			title = cells[0]
+		if len(cells) == 1 && line[0] != ' ' {
+			title = number.ReplaceAllString(cells[0], "N")
 		}
 		row := title + "|" + cells[0]
 		seen[row]++

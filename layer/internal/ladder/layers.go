@@ -104,7 +104,7 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, 0
 	for k, i := range r.Kernels {
-		l, told := w.layerOf(f, i)
+		l, known := w.layerOf(f, i)
 		switch {
 		case l != nil && l.Index != None:
 			root := &f.roots[w.thread(i)][l.root]
@@ -114,7 +114,7 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 			r.Layer[k], r.framed.toLayer = int32(l.Index), root.toLayer
 			lo, hi = min(lo, l.Index), max(hi, l.Index)
 			r.framed.first, r.framed.layers = min(r.framed.first, root.first), max(r.framed.layers, root.layers)
-		case !told:
+		case !known:
 			silent++
 		}
 	}

@@ -182,9 +182,9 @@ func SpanAt(spans []frameSpan, x trace.Time) int {
 	return -1
 }
 
-// layerOf returns the frame of the layer that launched kernel i, nil outside layers; told is false where the frames
+// layerOf returns the frame of the layer that launched kernel i, nil outside layers; known is false where the frames
 // say nothing: no launch, or a graph launch, whose kernels the frames around it do not distinguish.
-func (w *Work) layerOf(f *Frames, i int32) (layer *frameSpan, told bool) {
+func (w *Work) layerOf(f *Frames, i int32) (layer *frameSpan, known bool) {
 	if !w.Known(i) || w.Replayed(i) {
 		return nil, false
 	}

@@ -34,7 +34,7 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Evide
 		spans[g] = [2]int{pos[0], pos[len(pos)-1] + 1}
 		if len(pos) >= 2 {
 			c := segment.CutAt(s.Slice(0, end), segment.Comb{Pos: pos}, nil)
-			// what two claim is of the one in front
+			// what two claim is of the first
 			spans[g] = [2]int{min(spans[g][0], c.Starts[0]), max(spans[g][1], c.Starts[len(pos)])}
 		}
 	}

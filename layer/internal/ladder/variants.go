@@ -209,7 +209,7 @@ func (w *Work) divide(r *Result, passes []model.Pass) []*Result {
 }
 
 // byVariant gives a pass the layers of its variant: each kernel that of its column, one between two columns that of
-// the kernel in front.
+// the kernel before it.
 func (w *Work) byVariant(r *Result) {
 	lead := r.variant.lead
 	of := lead.layersOfLine()
@@ -250,7 +250,7 @@ func (w *Work) byVariant(r *Result) {
 	if r.LayerEvidence == RungModule { // of others
 		r.LayerEvidence, r.LayerConf = RungRepeat, segment.ConfidenceReference
 	}
-	seen := int(slices.Max(r.read.pass.Column)) // of copies behind the sampling it may lack some
+	seen := int(slices.Max(r.read.pass.Column)) // it may lack copies after the sampling
 	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End &&
 		slices.ContainsFunc(lead.Seq.Role[seen+1:], func(r Role) bool { return markOf(r) != 0 })}
 	r.Cut = partialOf(cut)
@@ -428,7 +428,7 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 		if k+1 < len(bounds) {
 			to = bounds[k+1]
 		}
-		if mixers[b] == mixers[from] && b-from < smallPass { // nothing in front: it is what the next one begins with
+		if mixers[b] == mixers[from] && b-from < smallPass { // nothing before it: the next one begins with it
 			continue
 		}
 		if mixers[to] == mixers[b] && to-b < smallPass {
@@ -440,7 +440,7 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 	return out
 }
 
-// joinParts takes away bounds at fused kernels that look up an embedding, where no pass ended in front: since the place
+// joinParts takes away bounds at fused kernels that look up an embedding, where no pass ended before: since the place
 // before that may be a bound nothing sampled, and what ran is no stack of layers. A compiler looks an embedding up
 // again where it adds it to what a layer computed.
 func (w *Work) joinParts(line []int32, marks []model.Mark, bounds []int) []int {

@@ -23,8 +23,8 @@ func (h hint) allows(op string, layer int32) bool {
 		(h.ops == nil || slices.Contains(h.ops, op))
 }
 
-// tells reports whether the frames name the operator, or allow only a few.
-func (h hint) tells(op string) bool { return !h.loose && slices.Contains(h.ops, op) }
+// names reports whether the frames name the operator, or allow only a few.
+func (h hint) names(op string) bool { return !h.loose && slices.Contains(h.ops, op) }
 
 // few reports that the frames leave so few operators that a name need not say which.
 func (h hint) few() bool { return len(h.ops) <= fewOps }

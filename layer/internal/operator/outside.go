@@ -78,7 +78,7 @@ func isModel(class string) bool { return model.MatchString(class) }
 func (w *work) embedded() {
 	for i := range w.hints {
 		if h := &w.hints[i]; h.outside && !w.placed[i] && !aux(w.reads[i].acts[0]) && len(h.ops) == 1 &&
-			h.tells(opname.Embed) {
+			h.names(opname.Embed) {
 			w.found[i], w.placed[i] = Found{Operator: opname.Embed, Evidence: Module, Confidence: w.p.ByModule,
 				Layer: -1}, true
 		}

@@ -57,11 +57,11 @@ func TestOutsideLayers(t *testing.T) {
 			}
 		}
 		for _, op := range opname.All {
-			if h.allows(op, 0) || h.tells(op) != (c.tells != "" && slices.Contains(h.ops, op)) {
-				t.Errorf("%s: %s in a layer %v, told %v", c.modules, op, h.allows(op, 0), h.tells(op))
+			if h.allows(op, 0) || h.names(op) != (c.tells != "" && slices.Contains(h.ops, op)) {
+				t.Errorf("%s: %s in a layer %v, told %v", c.modules, op, h.allows(op, 0), h.names(op))
 			}
 		}
-		if c.tells != "" && !h.tells(c.tells) || (h.ops == nil) != c.anyFurther {
+		if c.tells != "" && !h.names(c.tells) || (h.ops == nil) != c.anyFurther {
 			t.Errorf("%s: %+v, want to tell %q", c.modules, h, c.tells)
 		}
 	}

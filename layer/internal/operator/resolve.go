@@ -61,7 +61,7 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
 	}
-	if u.hint.tells(steps[start].Op) && (!w.unclear[u.kernels[0]] || u.hint.products() == 1) {
+	if u.hint.names(steps[start].Op) && (!w.unclear[u.kernels[0]] || u.hint.products() == 1) {
 		f.Evidence = Module
 		if g == exact || u.hint.few() {
 			f.Confidence = w.p.ByModule

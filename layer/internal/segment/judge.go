@@ -138,15 +138,15 @@ type Limit struct {
 // are in another layer than the one they ran in.
 const Scrambled = 0.5
 
-// Contradicted is what is left where layers are not what layers of every run are, and with doubts of which one answer
+// Contradicted is what is left where layers are not what layers of every run are, and with doubts where one answer
 // in twenty, or more, is below 90% right.
 const Contradicted = 0.795
 
-// sure is what answers stay below of which one in a hundred, or more, is below 90% right.
-const sure = 0.949
+// mostlyRight bounds answers where one in a hundred, or more, is below 90% right.
+const mostlyRight = 0.949
 
 // Limits has a row for each doubt, the gravest first. A limit is the share of right answers among those of the
-// battery's families of which it is the gravest doubt: of four draws, each family weighs the same, and five weigh the
+// battery's families that have no graver doubt: of four draws, each family weighs the same, and five weigh the
 // number before. Where fewer than ten families, or twenty answers, have the doubt, the number before stays. The
 // command that prints the shares of the first draw is
 //
@@ -175,9 +175,9 @@ var Limits = []Limit{
 	{Contradicted, "no kernel is known to mix tokens", func(d *Doubts) bool { return d.Nameless }},
 	{0.899, "no norm before the mixer to begin layers with",
 		func(d *Doubts) bool { return d.Unplaced && !d.Several && !d.noNorm() }},
-	{sure, "layers that do not begin with a norm",
+	{mostlyRight, "layers that do not begin with a norm",
 		func(d *Doubts) bool { return d.noNorm() && d.Single <= doubtSome }},
-	{sure, "a number of layers that is read from many that no other is equal to",
+	{mostlyRight, "a number of layers that is read from many that no other is equal to",
 		func(d *Doubts) bool { return d.Single > doubtSingle && d.Guessed }},
 	{0.98, "kernels like those of layers outside of them",
 		func(d *Doubts) bool { return d.Outside > doubtOutside || d.Rest > doubtRest }},

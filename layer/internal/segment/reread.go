@@ -114,7 +114,7 @@ func outlines(s *Sequence, c *Cut) [][]int {
 // norm between them that no other norm follows.
 func layersByRole(s *Sequence) []int {
 	var starts []int
-	fed := true               // a feed-forward part stood between the last mixer and here
+	fed := true               // a feed-forward part is between the last mixer and here
 	modulated, last := -1, -1 // the first modulation after the last mixer
 	for m, r := range s.Role {
 		if modulated < 0 && s.modulates(m) {

@@ -26,7 +26,7 @@ type layerOfExperts struct {
 	q        *sequence
 	members  []int32 // positions
 	products int
-	last     int // members up to the last that belongs to it for sure
+	last     int // members up to the last that certainly belongs to it
 }
 
 // Wholes finds attention and layers of routed experts in a stage: those of one kernel, and experts of several

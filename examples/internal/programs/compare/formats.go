@@ -50,7 +50,7 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := gate.Check{Name: g.Gate, Verdict: gate.VerdictOf(g.Outcome), Message: g.Text, Unit: gate.Percent,
+		c := gate.Check{Name: g.Gate, Verdict: app.GateVerdict(g.Outcome), Message: g.Text, Unit: gate.Percent,
 			Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
 		if g.Known {
 			c.Value = gate.Number(100 * g.Estimate)

@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -289,7 +290,7 @@ func measured(ctx context.Context, env *app.Env, part *strata.Part, config *prof
 // serving says in what a trace does not show what its server does, by the server_args.json beside it; nothing without
 // one.
 func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, error) {
-	file := filepath.Join(filepath.Dir(path), "server_args.json")
+	file := filepath.Join(filepath.Dir(path), framework.ServerArgsFile)
 	if _, err := os.Stat(file); err != nil {
 		return nil, nil // most traces have none
 	}

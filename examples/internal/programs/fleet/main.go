@@ -17,15 +17,7 @@ import (
 
 // Choose picks the program by its first argument, and returns what is left.
 func Choose(args []string) (app.Program, []string) {
-	if len(args) > 0 {
-		switch args[0] {
-		case "reduce":
-			return reduce(), args[1:]
-		case "trend":
-			return trend(), args[1:]
-		}
-	}
-	return program(), args
+	return app.Choose(args, program, map[string]func() app.Program{"reduce": reduce, "trend": trend})
 }
 
 // options are the flags of both programs.

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/replay"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
@@ -139,7 +140,7 @@ func (o options) serving(env *app.Env) (*profile.ServerArgs, error) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			dir = filepath.Dir(dir)
 		}
-		path = filepath.Join(dir, "server_args.json")
+		path = filepath.Join(dir, framework.ServerArgsFile)
 		if _, err := os.Stat(path); err != nil || env.Demo() {
 			return nil, nil
 		}

@@ -59,35 +59,36 @@ func (l *indexList) Set(s string) error {
 // redactFlag is a flag with the parts to hide.
 type redactFlag perfetto.Redaction
 
+// parts are what can be redacted, by the words of the flag.
+func (r *redactFlag) parts() map[string]*bool {
+	return map[string]*bool{"paths": &r.Paths, "names": &r.Names, "shapes": &r.Shapes, "model-files": &r.ModelFiles}
+}
+
+// redactAll is the word for all parts.
+const redactAll = "all"
+
 // String implements flag.Value.
 func (r *redactFlag) String() string {
-	var parts []string
-	for _, p := range []struct {
-		on   bool
-		name string
-	}{{r.Paths, "paths"}, {r.Names, "names"}, {r.Shapes, "shapes"}, {r.ModelFiles, "model-files"}} {
-		if p.on {
-			parts = append(parts, p.name)
+	var on []string
+	for _, part := range []string{"paths", "names", "shapes", "model-files"} {
+		if *r.parts()[part] {
+			on = append(on, part)
 		}
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(on, ",")
 }
 
 // Set implements flag.Value.
 func (r *redactFlag) Set(s string) error {
-	for _, part := range strings.Split(s, ",") {
-		switch strings.TrimSpace(part) {
-		case "paths":
-			r.Paths = true
-		case "names":
-			r.Names = true
-		case "shapes":
-			r.Shapes = true
-		case "model-files":
-			r.ModelFiles = true
-		case "all":
-			*r = redactFlag{Paths: true, Names: true, Shapes: true, ModelFiles: true}
-		default:
+	for _, word := range strings.Split(s, ",") {
+		word = strings.TrimSpace(word)
+		known := word == redactAll
+		for part, on := range r.parts() {
+			if word == part || word == redactAll {
+				*on, known = true, true
+			}
+		}
+		if !known {
 			return fmt.Errorf("want a list of paths, names, shapes, model-files, or all")
 		}
 	}

@@ -75,7 +75,7 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 
 // regression is what a gate of the comparison said.
 func regression(c app.Condition, g compare.Gate) gate.Check {
-	check := gate.Check{Verdict: gate.VerdictOf(g.Outcome), Limit: gate.Number(c.Limit), Unit: gate.Percent,
+	check := gate.Check{Verdict: app.GateVerdict(g.Outcome), Limit: gate.Number(c.Limit), Unit: gate.Percent,
 		Message: g.Text}
 	if g.Known {
 		check.Value = gate.Number(100 * g.Estimate)

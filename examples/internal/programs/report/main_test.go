@@ -204,6 +204,15 @@ func TestPageOf100000Kernels(t *testing.T) {
 	}
 }
 
+// TestEmptyRecordingAsksForGPUActivities: an export without the tables of the GPU has no events at all.
+func TestEmptyRecordingAsksForGPUActivities(t *testing.T) {
+	for _, path := range testdata.SharedGlob(t, "traces/nsys/no-cupti-tables.sqlite") {
+		if r := apptest.Run(t, report.Program(), path); !strings.Contains(r.Stdout, "fix: Record GPU activities: nsys profile") {
+			t.Errorf("no such advice:\n%s", r.Stdout)
+		}
+	}
+}
+
 // TestAllTraces: every trace that is there has a report, as text, document and
 // page, and none of them contradicts itself.
 func TestAllTraces(t *testing.T) {

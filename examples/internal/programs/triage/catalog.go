@@ -9,10 +9,13 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 )
 
+// all asks for all of the catalogue.
+const all = "all"
+
 // printCatalog prints the fused paths and the families of the catalogue that have
 // a word; all for "all".
 func printCatalog(env *app.Env, word string) error {
-	if word == "all" {
+	if word == all {
 		word = ""
 	}
 	reg, n := fusion.Load(), 0

@@ -17,11 +17,12 @@ import (
 
 // Comparison is the JSON document of --compare-input.
 type Comparison struct {
-	Schema       string   `json:"schema"`        // "strata.triage-compare/2"
-	Verdict      string   `json:"verdict"`       // "pass", "fail" or "inconclusive": the worst of all stages
-	TolerancePct float64  `json:"tolerance_pct"` // by how much a stage may get slower
-	Old          []string `json:"old"`           // traces
-	New          []string `json:"new"`           // traces of the newer run
+	Schema string `json:"schema"` // "strata.triage-compare/2"
+	// Verdict is the worst of all stages.
+	Verdict      compare.GateOutcome `json:"verdict"`
+	TolerancePct float64             `json:"tolerance_pct"` // by how much a stage may get slower
+	Old          []string            `json:"old"`           // traces
+	New          []string            `json:"new"`           // traces of the newer run
 	// Stages are those that a run has.
 	Stages []compare.StageReport `json:"stages"`
 }
@@ -53,18 +54,18 @@ func (o *options) compareWith(ctx context.Context, env *app.Env, now triage.Inpu
 		return nil, err
 	}
 	c.Stages, err = compare.ByStage(ctx, a, b, compare.Options{Gates: compare.Tolerate(c.TolerancePct / 100)})
-	var verdicts []string
+	var verdicts []compare.GateOutcome
 	for _, s := range c.Stages {
 		if s.Report != nil {
 			verdicts = append(verdicts, s.Report.Tolerance())
 		}
 	}
-	for _, worst := range []string{"fail", "inconclusive", "pass"} {
+	for _, worst := range []compare.GateOutcome{compare.GateFailed, compare.GateUndecided, compare.GatePassed} {
 		if c.Verdict == "" && slices.Contains(verdicts, worst) {
 			c.Verdict = worst
 		}
 	}
-	c.Verdict = cmp.Or(c.Verdict, "inconclusive") // nothing is compared
+	c.Verdict = cmp.Or(c.Verdict, compare.GateUndecided) // nothing is compared
 	return c, err
 }
 
@@ -107,5 +108,5 @@ func (c *Comparison) write(env *app.Env) error {
 
 // check is whether a stage got slower, as a gate.
 func (c *Comparison) check() gate.Check {
-	return gate.Check{Name: "comparison with the older run", Verdict: gate.VerdictOf(c.Verdict), Message: c.Verdict}
+	return gate.Check{Name: "comparison with the older run", Verdict: app.GateVerdict(c.Verdict), Message: string(c.Verdict)}
 }

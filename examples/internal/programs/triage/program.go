@@ -123,8 +123,9 @@ func (o *options) settings() (triage.Options, error) {
 
 // formalPath returns the path of the trace to read for time, "" for the demo.
 func (o *options) formalPath(env *app.Env) (string, error) {
-	if len(env.Args) > 0 && env.Args[0] == "triage" { // the published script had one sub-command, of this name
-		if _, err := os.Stat("triage"); err != nil {
+	const command = "triage" // the published script had one sub-command, of this name
+	if len(env.Args) > 0 && env.Args[0] == command {
+		if _, err := os.Stat(command); err != nil {
 			env.Args = env.Args[1:]
 		}
 	}
@@ -231,7 +232,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	return env.Judge(func(c app.Condition) gate.Check {
 		switch {
 		case c.Name != app.Regression:
-			return tell(c, report)
+			return judge(c, report)
 		case o.compare == "":
 			return c.Untold("nothing to compare with: --compare-input names an older run")
 		}
@@ -250,8 +251,8 @@ func write(env *app.Env, report *triage.Report) error {
 	return report.WriteMarkdown(env.Stdout)
 }
 
-// tell checks a condition against the report.
-func tell(c app.Condition, r *triage.Report) gate.Check {
+// judge checks a condition against the report.
+func judge(c app.Condition, r *triage.Report) gate.Check {
 	return c.Exposed(r.Findings, slices.ContainsFunc(r.Stages,
 		func(s triage.StageReport) bool { return s.Exposure.WallNS > 0 }))
 }
