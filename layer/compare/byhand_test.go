@@ -69,7 +69,8 @@ func TestByHand(t *testing.T) {
 	if f.PerStep != time.Millisecond || math.Abs(f.Share-0.125) > 1e-9 {
 		t.Errorf("%v a step, %.4f of it; want 1ms, 0.125", f.PerStep, f.Share)
 	}
-	for i, want := range []string{"fail", "fail", "pass", "pass", "pass"} { // the row: up to 27.6 % of 30 %
+	for i, want := range []compare.GateOutcome{compare.GateFailed, compare.GateFailed, compare.GatePassed,
+		compare.GatePassed, compare.GatePassed} { // the row: up to 27.6 % of 30 %
 		if g := r.Gates[i]; g.Outcome != want {
 			t.Errorf("%s: %s, want %s", g.Text, g.Outcome, want)
 		}

@@ -197,14 +197,14 @@ func TestGates(t *testing.T) {
 	for _, c := range []struct {
 		gate   string
 		change func(string, float64) float64
-		want   string
+		want   compare.GateOutcome
 	}{
-		{"5%", nil, "pass"},
-		{"3%", times("gate_up_proj", 1.4), "fail"},
-		{"attention=5%", times("attention", 1.2), "fail"},
-		{"attention=5%", times("qkv_proj", 1.2), "pass"},
-		{"1%", nil, "inconclusive"},
-		{"nothing=5%", nil, "inconclusive"},
+		{"5%", nil, compare.GatePassed},
+		{"3%", times("gate_up_proj", 1.4), compare.GateFailed},
+		{"attention=5%", times("attention", 1.2), compare.GateFailed},
+		{"attention=5%", times("qkv_proj", 1.2), compare.GatePassed},
+		{"1%", nil, compare.GateUndecided},
+		{"nothing=5%", nil, compare.GateUndecided},
 	} {
 		g, err := compare.ParseGate(c.gate)
 		if err != nil {

@@ -108,8 +108,8 @@ func parseTable(sql string) (t *Table, why string) {
 	return t, ""
 }
 
-// define adds what stands between two commas, of which records have the columns before it in so many places, and
-// returns how many they have after it.
+// define adds the definition between two commas: a record has stored columns before it, and as many as the result
+// after it.
 func (t *Table) define(def []token, stored int) int {
 	if len(def) == 0 {
 		return stored
