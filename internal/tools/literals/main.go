@@ -4,10 +4,8 @@
 // spelling that no compiler checks. A type is a vocabulary where its package declares a
 // constant of it. Comparisons in tests are read, too.
 //
-// A field of a struct of this module that is a plain string is compared with no literal
-// either, outside of tests: what the field may hold has names where it is declared. A local
-// variable is what it was declared as, and a parameter what a call in its package gives it.
-// What a function reads, keys and arguments that other programs spell, may be compared.
+// Outside of tests no string is compared with a literal at all, but in readers of formats:
+// internal/arch has that rule, which needs no types.
 //
 //	go run ./literals ../..
 //
@@ -59,12 +57,10 @@ func literals(dir string) ([]string, error) {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
 		}
-		c := checker{pkg: p, named: map[*ast.BasicLit]bool{}, holds: map[types.Object]string{}}
-		for _, visit := range []func(ast.Node) bool{c.give, c.visit} {
-			for _, f := range p.Syntax {
-				c.test = strings.HasSuffix(p.Fset.Position(f.Pos()).Filename, "_test.go")
-				ast.Inspect(f, visit)
-			}
+		c := checker{pkg: p, named: map[*ast.BasicLit]bool{}}
+		for _, f := range p.Syntax {
+			c.test = strings.HasSuffix(p.Fset.Position(f.Pos()).Filename, "_test.go")
+			ast.Inspect(f, c.visit)
 		}
 		found = append(found, c.found...)
 	}
@@ -74,38 +70,9 @@ func literals(dir string) ([]string, error) {
 
 type checker struct {
 	pkg   *packages.Package
-	test  bool                    // whether the file is one of tests
-	named map[*ast.BasicLit]bool  // literals that were compared
-	holds map[types.Object]string // local variables and parameters whose word is of a vocabulary
+	test  bool                   // whether the file is one of tests
+	named map[*ast.BasicLit]bool // literals that were compared
 	found []string
-}
-
-// give notes what variables and parameters that are plain strings hold.
-func (c *checker) give(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.AssignStmt:
-		for i, left := range n.Lhs {
-			if name, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE && len(n.Rhs) == len(n.Lhs) {
-				c.hold(c.pkg.TypesInfo.Defs[name], n.Rhs[i])
-			}
-		}
-	case *ast.CallExpr:
-		of, ok := c.pkg.TypesInfo.TypeOf(n.Fun).(*types.Signature)
-		for i := 0; ok && i < min(of.Params().Len(), len(n.Args)); i++ {
-			c.hold(of.Params().At(i), n.Args[i])
-		}
-	}
-	return true
-}
-
-// hold notes that a value's word becomes a variable's.
-func (c *checker) hold(variable types.Object, value ast.Expr) {
-	if variable == nil || c.test || !types.Identical(variable.Type(), types.Typ[types.String]) {
-		return
-	}
-	if name := c.vocabulary(value); name != "" {
-		c.holds[variable] = name
-	}
 }
 
 func (c *checker) visit(n ast.Node) bool {
@@ -152,12 +119,6 @@ func (c *checker) compare(value, literal ast.Expr) {
 		return
 	}
 	name := c.vocabulary(value)
-	if name == "" && !c.test {
-		name = c.field(value)
-		if variable, ok := ast.Unparen(value).(*ast.Ident); ok {
-			name = c.holds[c.pkg.TypesInfo.Uses[variable]]
-		}
-	}
 	if name == "" {
 		return
 	}
@@ -193,22 +154,6 @@ func (c *checker) vocabulary(value ast.Expr) string {
 		return c.closed(c.pkg.TypesInfo.TypeOf(call.Args[0]))
 	}
 	return ""
-}
-
-// field names a field of a struct of this module that is a plain string; "" for other values.
-func (c *checker) field(value ast.Expr) string {
-	if star, ok := ast.Unparen(value).(*ast.StarExpr); ok {
-		value = star.X
-	}
-	sel, ok := ast.Unparen(value).(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	f, ok := c.pkg.TypesInfo.Uses[sel.Sel].(*types.Var)
-	if !ok || !f.IsField() || f.Pkg() == nil || !c.ours(f.Pkg()) {
-		return ""
-	}
-	return f.Pkg().Name() + "." + f.Name()
 }
 
 // ours reports whether a package is of the module that is read.

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// TestEveryLiteralIsSeen: nine comparisons of the example name a literal, and one word is made of one; the others do
+// TestEveryLiteralIsSeen: five comparisons of the example name a literal, and one word is made of one; the others do
 // not.
 func TestEveryLiteralIsSeen(t *testing.T) {
 	found, err := literals("testdata/words")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 10 {
-		t.Errorf("found %d, want 10:\n%s", len(found), strings.Join(found, "\n"))
+	if len(found) != 6 {
+		t.Errorf("found %d, want 6:\n%s", len(found), strings.Join(found, "\n"))
 	}
 }
 

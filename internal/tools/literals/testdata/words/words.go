@@ -34,9 +34,6 @@ func judge(s Stage, n Name, l Level, t string) int {
 	case l.String() == "low": // 4
 		return 4
 	}
-	if word := string(s); word == "decode" || t == word { // 9
-		return given(t, string(s))
-	}
 	switch s {
 	case Decode:
 	case "prefill": // 5
@@ -44,30 +41,7 @@ func judge(s Stage, n Name, l Level, t string) int {
 	return 5
 }
 
-// given is called with a word of the set.
-func given(key, word string) int {
-	if key == "decode" || word == "decode" { // 10
-		return 1
-	}
-	return other("decode")
-}
-
-func other(key string) int {
-	if key == "decode" { // what the caller spells
-		return 1
-	}
-	return 0
-}
-
-// row has plain strings.
-type row struct {
-	unit  string
-	limit *string
-}
-
-func (r row) percent() bool { return r.unit == "percent" || *r.limit == "none" || r.unit == "" } // 6, 7
-
 // made is of a word that is spelled twice.
-var made Stage = "decode" // 8
+var made Stage = "decode" // 6
 
-var _, _ = judge, row.percent
+var _ = judge
