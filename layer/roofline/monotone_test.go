@@ -203,6 +203,18 @@ func TestWorkByHand(t *testing.T) {
 		// 10·32 in and 5·64 out
 		{"experts down", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 32, N: 64, Experts: 8, TopK: 2}, &decode,
 			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
+		// half of 48 columns: 2·10·64·24; 6.1016 of 64·24·2; 5·64 in and 10·24 out
+		{"experts up, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8, TopK: 2},
+			&decode, figures{30720, 8 * (1 - 0.2373046875) * 3072, 0, 1120, 0}},
+		// half of 48 rows: 10·24 in and 5·64 out
+		{"experts down, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 48, N: 64, Experts: 8, TopK: 2},
+			&decode, figures{30720, 8 * (1 - 0.2373046875) * 3072, 0, 1120, 0}},
+		// half of the experts: 2·5·64·48; half of 6.1016 of 64·48·2; 5·64 in and 5·48 out
+		{"half of the experts", plain, 2, 2, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8, TopK: 2},
+			&decode, figures{30720, 4 * (1 - 0.2373046875) * 6144, 0, 1120, 0}},
+		// a quarter of 64 columns: 2·5·64·16; 64·16·2; 5·80·2
+		{"columns", plain, 4, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 64, Split: profile.SplitVocab}, &decode,
+			figures{10240, 2048, 0, 800, 0}},
 	} {
 		m := &model{config: c.config, tp: c.tp, ep: c.ep, activation: "bf16", cache: "bf16"}
 		w := m.work(&c.op, nil, c.load)

@@ -157,20 +157,15 @@ func cast(in *Inputs) (Work, bool) {
 	if t := scalarTypes[in.Value(1)]; t != "" {
 		out = typeSizes[t]
 	}
-	return Work{Bytes: in.Bytes(0) + n*out, Kind: OpCopy}, n > 0 && in.Size(0) > 0
+	return Work{Bytes: in.Bytes(0) + n*out, Kind: OpCopy}, in.Size(0) > 0
 }
 
 // filled writes input 0.
-func filled(in *Inputs) (Work, bool) {
-	n := in.Stored(0)
-	return Work{Bytes: n * in.Size(0), Kind: OpCopy}, n > 0 && in.Size(0) > 0
-}
+func filled(in *Inputs) (Work, bool) { return Work{Bytes: in.Bytes(0), Kind: OpCopy}, true }
 
 // random writes input 0 and computes its numbers.
 func random(in *Inputs) (Work, bool) {
-	w, ok := filled(in)
-	w.FLOP, w.Kind = 10*in.Elements(0), OpOther
-	return w, ok
+	return Work{FLOP: 10 * in.Elements(0), Bytes: in.Bytes(0)}, in.Size(0) > 0
 }
 
 // lists are ops on lists of tensors, whose types are recorded nowhere: each is read and written so many times. An
@@ -183,7 +178,7 @@ func lists(flop, moved float64) formula {
 				n += product(one)
 			}
 		}
-		return Work{FLOP: flop * n, Bytes: moved * n * max(typeSizes[in.Assumed], float64(in.Element), 1)}, n > 0
+		return Work{FLOP: flop * n, Bytes: moved * n * max(typeSizes[in.Assumed], float64(in.Element), 1)}, true
 	}
 }
 
@@ -341,7 +336,7 @@ func gathered(index int) formula {
 	return func(in *Inputs) (Work, bool) {
 		n := in.Elements(index)
 		return Work{Bytes: in.Bytes(index) + n*in.Size(0), MostBytes: in.Bytes(index) + 2*n*in.Size(0), Kind: OpCopy},
-			n > 0 && in.Size(0) > 0
+			in.Size(0) > 0
 	}
 }
 
@@ -353,7 +348,7 @@ func scattered(index, src int, add float64) formula {
 			n = in.Elements(index)
 		}
 		e := in.Size(0)
-		return Work{FLOP: add * n, Bytes: in.Bytes(index) + n*e*(2+add), Kind: OpCopy}, n > 0 && e > 0
+		return Work{FLOP: add * n, Bytes: in.Bytes(index) + n*e*(2+add), Kind: OpCopy}, e > 0
 	}
 }
 
@@ -366,7 +361,7 @@ func masked(in *Inputs) (Work, bool) {
 // put is aten::index_put_: values go to places that are not recorded.
 func put(in *Inputs) (Work, bool) {
 	n := in.Elements(2)
-	return Work{Bytes: n*in.Size(2) + n*in.Size(0), Kind: OpCopy}, n > 0 && in.Size(2) > 0
+	return Work{Bytes: n*in.Size(2) + n*in.Size(0), Kind: OpCopy}, in.Size(2) > 0
 }
 
 // topK picks k of each row of dimension dim.
@@ -457,7 +452,7 @@ func repeated(in *Inputs) (Work, bool) {
 	for _, x := range in.Ints(1) {
 		times *= float64(max(x, 0))
 	}
-	return Work{Bytes: in.Bytes(0) + n*times*in.Size(0), Kind: OpCopy}, n > 0 && times > 0 && in.Size(0) > 0
+	return Work{Bytes: in.Bytes(0) + n*times*in.Size(0), Kind: OpCopy}, times > 0 && in.Size(0) > 0
 }
 
 // quantised reads values and writes them in a smaller type, with scales.

@@ -16,6 +16,9 @@ type opRow struct {
 // attention is a row of an attention op.
 func attention(names string, s sdpa) opRow { return opRow{names: names, count: s.formula} }
 
+// absent is the place of an input that an op does not have.
+const absent = -1
+
 // opRows is the table of ops. Work is that of the least traffic: each tensor once. The order of arguments is that of
 // PyTorch's native_functions.yaml, formulas are those of its flop_counter.py, and of the libraries that names begin with.
 var opRows = []opRow{
@@ -26,20 +29,20 @@ var opRows = []opRow{
 	{names: "aten::baddbmm", count: plus(dot("BMK BKN", 1, 2), 0, 3)},
 	{names: "aten::mv", count: dot("MK K", 0, 1)},
 	{names: "aten::addmv", count: plus(dot("MK K", 1, 2), 0, 3)},
-	{names: "aten::linear", count: plus(weight(0, 1, -1, -1), 2, -1), composite: true},
+	{names: "aten::linear", count: plus(weight(0, 1, absent, absent), 2, absent), composite: true},
 	{names: "aten::matmul", count: matmul, composite: true},
 	{names: "aten::_scaled_mm trtllm::cublas_scaled_mm", count: scaledMM},
 	{names: "aten::_grouped_mm aten::_scaled_grouped_mm primus_turbo::grouped_gemm primus_turbo::grouped_gemm_impl primus_turbo_cpp_extension::ck_grouped_gemm", count: grouped},
 	{names: "aten::_weight_int8pack_mm", count: packed(2)},
 	{names: "aten::_weight_int4pack_mm", count: packed(3)},
-	{names: "bitsandbytes::int8_linear_matmul", count: weight(0, 1, -1, -1)},
+	{names: "bitsandbytes::int8_linear_matmul", count: weight(0, 1, absent, absent)},
 	{names: "aiter::gemm_a4w4 aiter::_gemm_a4w4_asm aiter::gemm_afp4wfp4_ vllm::gemm_with_dynamic_quant",
 		count: fp4("MA NH")},
 	{names: "aiter::batched_gemm_a16wfp4_", count: fp4("BMA BNH")},
-	{names: "aiter::gemm_a8w8* vllm::rocm_aiter_gemm_a8w8* vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::w8a8_block_fp8_matmul vllm::apply_w8a8_block_fp8_linear", count: scaled(weight(0, 1, 4, -1), 2, 3)},
-	{names: "vllm::rocm_unquantized_gemm vllm::rocm_unquantized_gemm_impl", count: plus(weight(0, 1, -1, -1), 2, -1)},
-	{names: "aiter::gemm_a16w16 aiter::gemm_a16w16_atomic_", count: plus(weight(0, 1, -1, 3), 2, -1)},
-	{names: "aiter::_gemm_a16w16_asm", count: weight(0, 1, 2, -1)},
+	{names: "aiter::gemm_a8w8* vllm::rocm_aiter_gemm_a8w8* vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::w8a8_block_fp8_matmul vllm::apply_w8a8_block_fp8_linear", count: scaled(weight(0, 1, 4, absent), 2, 3)},
+	{names: "vllm::rocm_unquantized_gemm vllm::rocm_unquantized_gemm_impl", count: plus(weight(0, 1, absent, absent), 2, absent)},
+	{names: "aiter::gemm_a16w16 aiter::gemm_a16w16_atomic_", count: plus(weight(0, 1, absent, 3), 2, absent)},
+	{names: "aiter::_gemm_a16w16_asm", count: weight(0, 1, 2, absent)},
 	{names: "_C::cutlass_scaled_mm", count: scaled(dot("MK KN MN", 1, 2, 0), 3, 4, 5)},
 	// Attention.
 	{names: "aten::scaled_dot_product_attention", count: sdpa{bias: 3, causal: 5}.formula,
@@ -58,8 +61,8 @@ var opRows = []opRow{
 	attention("flash_attn::_flash_attn_backward", sdpa{q: 1, order: tokensFirst, causal: 11, window: 12, bottom: true, backward: true}),
 	attention("aiter::_flash_attn_backward", sdpa{q: 1, order: tokensFirst, causal: 12, bottom: true, backward: true}),
 	attention("aiter::mha_bwd aiter::fmha_v3_bwd", sdpa{q: 1, order: tokensFirst, causal: 8, bottom: true, backward: true}),
-	{names: "flash_attn::_flash_attn_varlen_forward", count: varlen(0, 3, 5, 9, -1)},
-	{names: "aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd", count: varlen(0, 3, 5, 12, -1)},
+	{names: "flash_attn::_flash_attn_varlen_forward", count: varlen(0, 3, 5, 9, absent)},
+	{names: "aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd", count: varlen(0, 3, 5, 12, absent)},
 	{names: "aiter::mha_batch_prefill", count: varlen(0, 3, 6, 12, 5)},
 	{names: "vllm::unified_attention_with_output vllm::unified_attention sglang::unified_attention_with_output",
 		count: served(0, 1, 2)},
@@ -83,9 +86,9 @@ var opRows = []opRow{
 		count: conv{bias: 3, stride: 4, pad: 5}.formula},
 	{names: "aten::convolution_backward", count: convBackward},
 	// Mixtures of experts.
-	{names: "vllm::rocm_aiter_fused_moe aiter::fused_moe_", count: fusedExperts(0, 1, 2, 3, -1)},
-	{names: "vllm::fused_experts vllm::outplace_fused_experts vllm::inplace_fused_experts sglang::outplace_fused_experts sglang::inplace_fused_experts", count: fusedExperts(0, 1, 2, 3, -1)},
-	{names: "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1", count: fusedExperts(1, 2, 3, -1, 8)},
+	{names: "vllm::rocm_aiter_fused_moe aiter::fused_moe_", count: fusedExperts(0, 1, 2, 3, absent)},
+	{names: "vllm::fused_experts vllm::outplace_fused_experts vllm::inplace_fused_experts sglang::outplace_fused_experts sglang::inplace_fused_experts", count: fusedExperts(0, 1, 2, 3, absent)},
+	{names: "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1", count: fusedExperts(1, 2, 3, absent, 8)},
 	{names: "aiter::ck_moe_stage1 aiter::moe_cktile2stages_gemm1_ck", count: expertsStage(0, 1, 6, false)},
 	{names: "aiter::ck_moe_stage2 aiter::moe_cktile2stages_gemm2_ck", count: expertsStage(0, 2, 6, true)},
 	{names: "triton::fused_moe_kernel", count: routed(0, 1)},
@@ -186,7 +189,7 @@ var opRows = []opRow{
 	{names: "aten::upsample_bicubic2d", count: resized(40, 1, 3)},
 	// Quantisation.
 	{names: "_C::static_scaled_fp8_quant _C::dynamic_scaled_fp8_quant _C::dynamic_per_token_scaled_fp8_quant _C::scaled_int8_quant aiter::dynamic_per_token_scaled_quant aiter::dynamic_per_tensor_quant aiter::dynamic_per_group_scaled_quant", count: quantised(0, 1, 2, 3)},
-	{names: "vllm::triton_per_token_group_quant_fp8 sglang::per_token_group_quant_8bit", count: quantised(0, 0, -1, 3)},
+	{names: "vllm::triton_per_token_group_quant_fp8 sglang::per_token_group_quant_8bit", count: quantised(0, 0, absent, 3)},
 	{names: "sgl_kernel::sgl_per_token_group_quant_8bit sgl_kernel::sgl_per_token_group_quant_fp8",
 		count: quantised(1, 0, 2, 3)},
 	{names: "aten::quantize_per_tensor aten::dequantize aten::fake_quantize_per_tensor_affine_cachemask",

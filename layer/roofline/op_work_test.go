@@ -273,6 +273,9 @@ func TestMasksAreIntervals(t *testing.T) {
 			is("True"), is("1"), is("0")), 7 * 32, 0},
 		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
 			is("4"), is("4"), is("0."), is("1."), is("True"), is("1"), is("0")), 10 * 32, 12 * 32},
+		// whether it is causal is not recorded: of two that a token may see, 8 pairs at most
+		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), is("0."), is("1."),
+			none, is("1"), is("0")), 7 * 32, 8 * 32},
 		// not causal, one to each side: the first and the last see 2, others 3
 		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), is("0."), is("1."),
 			is("False"), is("1"), is("1")), 10 * 32, 0},

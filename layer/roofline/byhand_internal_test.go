@@ -1,0 +1,216 @@
+package roofline
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
+)
+
+// TestPeaksOfTheUser: a product of 4 tokens, 1000 by 500 weights of two bytes: 1 MB at 1 TB/s, 4 MFLOP at 1 TFLOP/s or at
+// 8. The table's own figures stay.
+func TestPeaksOfTheUser(t *testing.T) {
+	g := &hardware.GPU{FLOP: map[string]hardware.Figure{"bf16": {Value: 8e12}}, Bandwidth: hardware.Figure{Value: 1e12},
+		BusBandwidth: hardware.Figure{Value: 2e12}}
+	m := &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"}
+	w := m.work(&profile.PlanOp{Operator: opname.OProj, K: 1000, N: 500}, nil, &Load{Tokens: 4, Requests: 4})
+	for _, c := range []struct {
+		peaks           map[string]float64
+		compute, memory float64
+		bound           string
+	}{
+		{nil, 0.5e-6, 1e-6, boundMemory}, {map[string]float64{"bf16": 1e12}, 4e-6, 1e-6, boundCompute},
+		{map[string]float64{"memory": 4e12}, 0.5e-6, 0.25e-6, boundCompute},
+	} {
+		o := Options{Peaks: c.peaks}
+		got := floorOf(&w, o.withPeaks(g))
+		if got.compute != c.compute || got.memory != c.memory || got.bound != c.bound || got.seconds() != max(c.compute, c.memory) {
+			t.Errorf("%v: %+v, want %g, %g, %s", c.peaks, got, c.compute, c.memory, c.bound)
+		}
+	}
+	if o := (Options{Peaks: map[string]float64{"fp8": 1}}); o.withPeaks(nil) != nil || len(g.FLOP) != 1 || !g.BusBandwidth.Known() {
+		t.Errorf("the peaks of the user changed the table: %+v", g)
+	}
+}
+
+// TestWorkOfAFusedKernel: a kernel has the work of all operators that it fuses, those of decode passes apart: a router of
+// 64 by 8 and experts of 64 by 32, two of eight for each of 5 tokens; in decode passes a product of 64 by 16 alone.
+func TestWorkOfAFusedKernel(t *testing.T) {
+	w := walk{model: &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"}, plan: &profile.Plan{}}
+	router := profile.PlanOp{Operator: opname.Router, K: 64, N: 8}
+	up := profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2}
+	unknown := profile.PlanOp{Operator: opname.Attention}
+	s := &slot{key: key{-1, "router+experts"}, ops: [2][]profile.PlanOp{{unknown, router, up}, {{Operator: opname.OProj, K: 64, N: 16}}}}
+	load := Load{Tokens: 5, Requests: 5}
+	got := w.workOf(s, &load, layer.StagePrefill)
+	want := opWork{M: 5, N: 8, K: 64, FLOP: 5120 + 40960, Weights: 1024 + 8*(1-0.2373046875)*4096, LeastWeights: 1024 + 2*4096,
+		Activations: 5*72*2 + (5*64+10*32)*2, DType: "bf16", Expected: true, OneExpert: 4096, several: true, Known: true}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got.atLeast(); got.Weights != 9216 || got.bytes() != 9216+2000 {
+		t.Errorf("at least %v of weights, %v in all", got.Weights, got.bytes())
+	}
+	decode := w.workOf(s, &load, layer.StageDecode)
+	if decode.N != 16 || decode.FLOP != 10240 || decode.several || decode.Expected {
+		t.Errorf("of a decode pass: %+v", decode)
+	}
+	if w.uncounted = true; w.workOf(s, &load, layer.StageDecode).Known {
+		t.Error("sizes on one rank that are not known have work")
+	}
+}
+
+// TestWorkThatAStepBounds: attention whose cache is not recorded has 2 FLOP a pair and 3 B a key more, at most as the
+// step's sums say.
+func TestWorkThatAStepBounds(t *testing.T) {
+	for _, c := range []struct {
+		load        *Load
+		flop, bytes float64
+		open        bool
+	}{
+		{nil, 0, 0, true}, {&Load{Tokens: 5}, 0, 0, true},
+		{&Load{Tokens: 5, KnownSeen: true, GenerationPairs: 20, ContextSeen: 2, GenerationSeen: 6}, 40, 7 + 3*3, false},
+		{&Load{Tokens: 5, KnownSeen: true, ContextPairs: 4, ContextSquares: 2, GenerationSeen: 5}, 10, 7, false},
+		{&Load{Tokens: 5, KnownSeen: true, GenerationSeen: 4}, 10, 7, false},
+	} {
+		w := Work{FLOP: 10, Bytes: 7, perPair: 2, perKey: 3}
+		w.bound(c.load)
+		if w.MostFLOP != c.flop || w.MostBytes != c.bytes || w.Open != c.open {
+			t.Errorf("%+v: %v FLOP, %v bytes at most, open %t; want %v, %v, %t", c.load, w.MostFLOP, w.MostBytes, w.Open,
+				c.flop, c.bytes, c.open)
+		}
+		if w = (Work{FLOP: 1}); true {
+			w.bound(c.load)
+		}
+		if w != (Work{FLOP: 1}) {
+			t.Errorf("an op whose work is recorded: %+v", w)
+		}
+	}
+}
+
+// TestTilesOfAProduct: 256 by 128 are two tiles of 128 by 128, too few for three units where K is the longest side.
+func TestTilesOfAProduct(t *testing.T) {
+	for _, c := range []struct {
+		m, n, k int64
+		units   int
+		want    string
+	}{
+		{256, 128, 512, 3, "Use a kernel that splits K (2 tiles of 128×128, 3 units)."}, {256, 128, 512, 2, ""},
+		{257, 128, 512, 3, ""}, {257, 128, 512, 4, "Use a kernel that splits K (3 tiles of 128×128, 4 units)."},
+		{256, 128, 256, 3, ""}, {128, 256, 256, 3, ""}, {128, 128, 512, 3, "Use a kernel that splits K (1 tiles of 128×128, 3 units)."},
+		{127, 128, 512, 3, ""}, {0, 128, 512, 3, ""},
+		{256, 129, 512, 9, "Pad N (129) to a multiple of 8 elements."}, {256, 127, 516, 1, "Pad K (516) to a multiple of 8 elements."},
+	} {
+		r := &measured{walk: &walk{gpu: &hardware.GPU{Units: c.units}}}
+		if got := r.productDefect(&Work{M: c.m, N: c.n, K: c.k, Matrix: "bf16"}, layer.Kernel{}).do; got != c.want {
+			t.Errorf("%d×%d×%d on %d units: %q, want %q", c.m, c.n, c.k, c.units, got, c.want)
+		}
+	}
+}
+
+// TestWhatACacheHolds: activations that move faster than the memory does, and fit into the cache.
+func TestWhatACacheHolds(t *testing.T) {
+	w := walk{gpu: &hardware.GPU{Cache: 100, Bandwidth: hardware.Figure{Value: 2e12}}}
+	for _, c := range []struct {
+		work opWork
+		tbs  float64
+		want bool
+	}{
+		{opWork{Known: true, Activations: 100}, 2.001, true}, {opWork{Known: true, Activations: 100}, 2, false},
+		{opWork{Known: true, Activations: 101}, 3, false}, {opWork{Activations: 100}, 3, false},
+		{opWork{Known: true, Activations: 100, Weights: 1}, 3, false}, {opWork{Known: true, Activations: 100, Cache: 1}, 3, false},
+	} {
+		if got := w.cached(&cell{work: c.work}, c.tbs); got != c.want {
+			t.Errorf("%+v at %v TB/s: %t, want %t", c.work, c.tbs, got, c.want)
+		}
+	}
+}
+
+// TestOperatorsWithoutAFloor: those with most time first, four of them, and how long they run beside others.
+func TestOperatorsWithoutAFloor(t *testing.T) {
+	r := &measured{walk: &walk{}, pass: Pass{Floor: 1}}
+	add := func(operator string, g group, booked, hidden, floor time.Duration) {
+		r.order = append(r.order, &cell{slot: &slot{key: key{0, operator}}, group: g, booked: booked, hidden: hidden, floor: floor})
+	}
+	add("a", others, 500, 0, 0)
+	add("b", others, 700, 99, 0)
+	add("none", others, 0, 0, 0)
+	add("known", others, 900, 0, 1)
+	add("product", products, 900, 0, 0)
+	if got := r.bareOf(others); got != "b, a" {
+		t.Errorf("%q, want b, a", got)
+	}
+	add("a", others, 300, 51, 0)
+	add("c", others, 20, 2, 0)
+	add("d", others, 10, 0, 0)
+	if got := r.bareOf(others); got != "a, b, c, d" {
+		t.Errorf("%q, want a, b, c, d", got)
+	}
+	add("e", others, 5, 2, 0)
+	if got := r.bareOf(others); got != "a, b, c, d, 1 more; 154 ns more beside other kernels" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestSmallApart: three launches of an unknown model's operator that take 10 ns each, twice the shortest, are small.
+func TestSmallApart(t *testing.T) {
+	for raw, want := range map[time.Duration]group{30: small, 31: others} {
+		c := &cell{group: others, launches: 3, raw: raw, booked: 7, hidden: 2}
+		r := &measured{walk: &walk{shortest: 5}, order: []*cell{c, {group: products, launches: 1, raw: 1}}}
+		r.counts[others] = 4
+		if r.setSmallApart(); c.group != want || r.counts[others]+r.counts[small] != 4 || want == small &&
+			(r.counts[small] != 3 || r.booked[small] != 7 || r.hidden[small] != 2) {
+			t.Errorf("%v: heading %d, %v launches, booked %v, hidden %v", raw, c.group, r.counts, r.booked, r.hidden)
+		}
+	}
+}
+
+// TestContradictionsAreFew: the first of each of eight operators.
+func TestContradictionsAreFew(t *testing.T) {
+	var w walk
+	for i := range int64(9) {
+		w.contradict(fmt.Sprint("op", i), &Work{N: 1, K: i}, &opWork{N: 3, K: 4})
+		w.contradict(fmt.Sprint("op", i), &Work{N: 2, K: i}, &opWork{N: 3, K: 4})
+	}
+	if n, text := len(w.contradictions), w.contradictions["op7"]; n != 8 || text !=
+		"op7 was recorded with N 1 and K 7, the config gives N 3 and K 4" {
+		t.Errorf("%d: %q", n, text)
+	}
+}
+
+// TestLoads: what is known of requests of a size.
+func TestLoads(t *testing.T) {
+	for _, c := range []struct{ got, want Load }{
+		{Decode(3, 1), Load{Tokens: 3, Requests: 3, GenerationTokens: 3, GenerationSeen: 3, GenerationPairs: 3, KnownSeen: true}},
+		{Decode(3, 0), Load{Tokens: 3, Requests: 3, GenerationTokens: 3}},
+		{Prefill(2, 1, 0), Load{Tokens: 2, Requests: 2, ContextTokens: 2, ContextSeen: 2, ContextPairs: 2, ContextSquares: 2, KnownSeen: true}},
+		{Prefill(2, 3, 4), Load{Tokens: 6, Requests: 2, ContextTokens: 6, ContextSeen: 14, ContextPairs: 42, ContextSquares: 18, KnownSeen: true}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%+v, want %+v", c.got, c.want)
+		}
+	}
+	if p := Prefill(2, 3, 4); p.pairs() != 33 || p.logits() != 2 {
+		t.Errorf("%v pairs, %d logits", p.pairs(), p.logits())
+	}
+	if l := (Load{Requests: 2, Rows: 5}); l.logits() != 5 {
+		t.Errorf("logits of %d rows, want 5", l.logits())
+	}
+}
+
+// TestNamesOfBases: each has words that are read back; others are no basis.
+func TestNamesOfBases(t *testing.T) {
+	for _, b := range Bases() {
+		var back Basis
+		if text, _ := b.MarshalText(); back.UnmarshalText(text) != nil || back != b {
+			t.Errorf("%v is read as %v", b, back)
+		}
+	}
+	if got := bases.String(); got != "unknown" || len(Bases()) != 13 {
+		t.Errorf("one more is %q of %d", got, len(Bases()))
+	}
+}
