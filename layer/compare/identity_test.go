@@ -143,6 +143,9 @@ func TestStrangers(t *testing.T) {
 	if want := "not comparable: A is an 80-layer language model, B a convolutional network"; r.Verdict != NotComparable || r.Text != want {
 		t.Errorf("%s: %q, want %q", r.Verdict, r.Text, want)
 	}
+	if a := r.A; a.Batch != -1 || a.Tokens != -1 || a.Stage != layer.StageUnknown || a.Passes != 0 || a.Runs != 1 {
+		t.Errorf("the side is %+v, want nothing known of its passes", a)
+	}
 	gates := Options{Gates: []Gate{{Limit: 0.03}}}
 	if r, _ := Compare(context.Background(), sideOf(llama), sideOf(conv), gates); len(r.Gates) != 1 ||
 		r.Gates[0].Outcome != GateUndecided {

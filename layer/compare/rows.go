@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/trace"
 )
 
 // together says for each row in which row it is compared. Operators that one kernel of either side computes together
@@ -63,10 +64,7 @@ func orderOf(name string) int {
 
 // operators are the parts of a row's name.
 func operators(row string) []string {
-	parts := strings.Split(row, "+")
-	if len(parts) > 1 {
-		parts = slices.DeleteFunc(parts, func(p string) bool { return p == opname.ResidualAdd })
-	}
+	parts := slices.DeleteFunc(strings.Split(row, "+"), func(p string) bool { return p == opname.ResidualAdd })
 	if len(parts) == 0 {
 		return []string{row}
 	}
@@ -305,7 +303,7 @@ func (c *comparison) divide() {
 			for i := range rows {
 				row, ok := at[joint[c.label(names, side, &run.Parts[i])]]
 				if rows[i] = row; !ok {
-					rows[i] = -1 // of other passes
+					rows[i] = trace.None // of other passes
 				}
 			}
 			rs.of[side][run] = rows

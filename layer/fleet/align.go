@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -302,19 +303,16 @@ const (
 // as the closest ranks do.
 func clusters(lanes []*lane) []*group {
 	few := lanes[:min(sampled, len(lanes))]
-	best := slices.Repeat([]int64{-1}, len(few)) // the distance of each rank's closest
+	const none = math.MaxInt64
+	best := slices.Repeat([]int64{none}, len(few)) // the distance of each rank's closest
 	for i, a := range few {
 		for k, b := range few[:i] {
 			if off, ok := distance(a, b); ok {
-				for _, at := range []int{i, k} {
-					if best[at] < 0 || off < best[at] {
-						best[at] = off
-					}
-				}
+				best[i], best[k] = min(best[i], off), min(best[k], off)
 			}
 		}
 	}
-	near := slices.DeleteFunc(best, func(off int64) bool { return off < 0 })
+	near := slices.DeleteFunc(best, func(off int64) bool { return off == none })
 	limit := max(closest, apartBy*middle(near))
 	var out []*group
 next:
@@ -489,7 +487,7 @@ func (g *group) common(k int) (mine, theirs []span) {
 func (g *group) setClocks() {
 	for k, l := range g.lanes {
 		mine, theirs := g.common(k)
-		if l.met = k == 0 || len(mine) > 0; l.met {
+		if l.met = len(mine) > 0; l.met {
 			clock, _ := clockOf(mine, theirs)
 			l.shift = clock + l.Clock - g.lanes[0].Clock
 		}

@@ -293,6 +293,59 @@ func TestFleetChanges(t *testing.T) {
 			g := &run.Groups[0]
 			return fmt.Sprint(g.Steps, g.Collectives, g.Unmatched, g.Rows[0].Steps, g.Rows[0].Clock)
 		}, "12 24 0 9 0"},
+		"no step numbers, and clocks that say which steps are the same": {func(l ranks) ranks {
+			each(l, func(n, i int, s *fleet.Step) { s.Number = -1 })
+			l[1].Steps = l[1].Steps[3:]
+			return l
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Groups[0].Rows[1].Clock, run.Groups[0].Rows[2].Clock)
+		},
+			"1000000 2000500"},
+		"steps from number 0 on, in another order": {func(l ranks) ranks {
+			alike(l)
+			each(l, func(n, i int, s *fleet.Step) {
+				s.Number = int64(i)
+				for k := range s.Took {
+					s.Took[k] = int64(50_000 + i*1_000)
+				}
+			})
+			slices.Reverse(l[1].Steps)
+			return l
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Wait.Max, run.Groups[0].Tied) }, "0 24"},
+		"one collective of one step": {func(l ranks) ranks {
+			for n := range l {
+				l[n].Steps = l[n].Steps[:1]
+				s := &l[n].Steps[0]
+				s.Call, s.At, s.Took = s.Call[:1], s.At[:1], s.Took[:1]
+			}
+			return l
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Rows[1].Clock, run.Groups[0].Collectives) }, "1000000 1"},
+		"rank 0 twice": {func(l ranks) ranks {
+			other := l[0]
+			other.File = "g"
+			return append(l, other)
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Ranks, run.Twice) }, "3 [{g f0 the same rank}]"},
+		"last at half of a step's collectives": {func(l ranks) ranks {
+			lateBy(l, 20_000)
+			each(l, func(n, i int, s *fleet.Step) {
+				if i == 2 { // rank 0 is last at the second one
+					s.Took[1] = []int64{10_000, 50_000, 50_000}[n]
+				}
+			})
+			return l
+		}, late, "rank 2 23/24 38333 since 103 false: its digest does not show why 0"},
+		"others without tokens": {func(l ranks) ranks {
+			lateBy(l, 5_000)
+			each(l, func(n, _ int, s *fleet.Step) { s.Operators[0].NS, s.Tokens = 300_000+int64(n/2)*5_000, int64(n/2)*9 })
+			return l
+		}, late, "rank 2 24/24 10000 since 100 true: its mlp takes longer 5000"},
+		"steps without a time": {func(l ranks) ranks {
+			each(l, func(_, _ int, s *fleet.Step) { s.Wall, s.Busy = 0, 0 })
+			return l
+		}, func(run *fleet.Run) string {
+			g := &run.Groups[0]
+			return fmt.Sprint(late(run), g.Alike, len(g.Differs), g.Wait.Max)
+		}, "none3 0 93333"},
 		"no step numbers and no clock": {func(l ranks) ranks {
 			each(l, func(n, i int, s *fleet.Step) {
 				s.Number = -1
@@ -433,6 +486,12 @@ func TestReportsAreBounded(t *testing.T) {
 	if few := fleet.Combine(runs[:1], fleet.Options{}).Runs[0]; len(few.Groups[0].Rows) != 3 || len(few.Groups[0].Skew) != 32 {
 		t.Errorf("of one run: %d rows, %d steps", len(few.Groups[0].Rows), len(few.Groups[0].Skew))
 	}
+	for n, want := range map[int]bool{64: true, 65: false} {
+		run := fleet.Run{Groups: []fleet.Group{{Rows: make([]fleet.Row, n)}}}
+		if g := fleet.Combine([]fleet.Run{run}, fleet.Options{}).Runs[0].Groups[0]; (g.Rows != nil) != want {
+			t.Errorf("%d ranks are listed: %t, want %t", n, g.Rows != nil, want)
+		}
+	}
 	few := fleet.Combine(runs[:7], fleet.Options{})
 	if g := few.Runs[0].Groups; len(g) != 10 || len(g[0].Rows) != 3 || few.LeftOut != 0 {
 		t.Errorf("of seven runs: %d groups, the first of %d rows; %d left out", len(g), len(g[0].Rows), few.LeftOut)
@@ -458,6 +517,13 @@ func TestDigestsAreReadAsWritten(t *testing.T) {
 	broken := list[1]
 	broken.Bad, broken.Schema = "cut", fleet.RankSchema
 	set.Add(broken)
+	var turned fleet.Set
+	for _, r := range append([]fleet.Rank{broken}, set.Ranks()...) {
+		turned.Add(r)
+	}
+	if diff := cmp.Diff(set.Ranks(), turned.Ranks()); diff != "" {
+		t.Error(diff)
+	}
 	got := set.Ranks()
 	for i := range list {
 		list[i].Schema = fleet.RankSchema

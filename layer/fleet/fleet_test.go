@@ -252,6 +252,14 @@ func TestDigestOfATrace(t *testing.T) {
 	if len(list) != 1 || len(list[0].Kernels) != 20 || len(list[0].Steps) != len(a.Devices[0].Passes) {
 		t.Fatalf("%d digests of %d kernels, want 1 of 20", len(list), len(list[0].Kernels))
 	}
+	for _, want := range []string{"qkv_proj", "attention"} {
+		if !slices.ContainsFunc(list[0].Steps[0].Operators, func(o fleet.Named) bool { return o.Name == want && o.NS > 0 }) {
+			t.Errorf("no %s in %v", want, list[0].Steps[0].Operators)
+		}
+	}
+	if slices.ContainsFunc(list[0].Kernels, func(k fleet.Named) bool { return k.Operator == opname.Other }) {
+		t.Errorf("kernels of no operator have their category: %v", list[0].Kernels)
+	}
 	busy := make([]int64, len(list[0].Steps))
 	for p, s := range a.Devices[0].Steps() {
 		if s.Kernel != trace.None {

@@ -70,7 +70,7 @@ func TestTextOfAFleet(t *testing.T) {
 	}
 	one := text(Report{Files: 4, Bad: 1, Ranks: 3, Runs: []Run{run("r1")}, Verdict: "Nothing waits.",
 		Findings: found(linesFindings)}, Text{})
-	for _, want := range []string{"strata fleet of 1 recording Nothing waits. Read 3 of 4 files: 3 ranks in 1 recording.",
+	for _, want := range []string{"strata fleet of 1 recording Nothing waits. Read 3 of 4 files: 3 ranks in 1 recording.", "Findings 1.",
 		"A rank differs: 1.00 ms per step (50.0%)", "0–1 decode 7 9", "2 of 2 within 1.0%; rank 1 differs: mlp +1.00 ms",
 		"rank 1 has 20 tokens per step, 2.00× the mean (ranks 0–1).", "rank 1 spends 2.00 ms per step in experts, 3.00× the mean",
 		"The GPU idles on 2 of 3"} {

@@ -1,0 +1,105 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+// TestExpectedSpread: what passes of a row are expected to vary by before any is seen. Two layers that change by 0.1 and
+// 0.3 have a mean of 0.2 with a standard error of 0.1.
+func TestExpectedSpread(t *testing.T) {
+	one, two := []float64{1}, []float64{1, 1}
+	for _, c := range []struct {
+		s    series
+		want float64
+	}{
+		{series{class: Memory, a: two, b: two, single: true, layers: []float64{0.1, 0.3}}, 0.005},
+		{series{class: Memory, a: two, b: one, single: true}, 0.015}, {series{class: Memory, a: one, b: two, single: true}, 0.015},
+		{series{class: Memory, a: one, b: one}, 0.005}, {series{class: Memory, a: one, b: one, layers: []float64{0.1}}, 0.005},
+		{series{class: Memory, a: one, b: one, single: true, layers: []float64{0.1, 0.3}}, 0.3},
+		{series{class: Memory, a: one, b: one, layers: []float64{0.001, 0.003}}, 0.005},
+		{series{class: Transfer, a: two, b: two}, 0.02}, {series{class: Waiting, a: two, b: two}, 0.02},
+		{series{class: Latency, a: two, b: two}, 0.005},
+	} {
+		if got := (ruler{}).prior(c.s); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%+v: %v, want %v", c.s, got, c.want)
+		}
+	}
+}
+
+// TestLimitsOfGates: a share above 0 and of up to 1000%.
+func TestLimitsOfGates(t *testing.T) {
+	for text, want := range map[string]float64{"1000%": 10, "1000.1%": 0, "0%": 0, "-1%": 0, "0.5%": 0.005, "nan%": 0, "3": 0,
+		"regression work = 3%": 0.03} {
+		g, err := ParseGate(text)
+		if (err == nil) != (want > 0) || math.Abs(g.Limit-want) > 1e-12 {
+			t.Errorf("%q: %v, %v; want %v", text, g.Limit, err, want)
+		}
+	}
+}
+
+// TestOrderOfRows: operators as in a model, then categories.
+func TestOrderOfRows(t *testing.T) {
+	for i, name := range opname.All {
+		if got := orderOf(name + "|x"); got != i {
+			t.Errorf("%s is at %d, want %d", name, got, i)
+		}
+	}
+	if got := orderOf("gemm"); got != len(opname.All) {
+		t.Errorf("a category is at %d, want %d", got, len(opname.All))
+	}
+}
+
+// TestPartsOfTwoFiles: a kernel of another class, category or operator is another part.
+func TestPartsOfTwoFiles(t *testing.T) {
+	own := Part{Name: "k", Operator: "o", Category: "gemm", Class: Memory}
+	for what, c := range map[string]struct {
+		change func(*Part)
+		parts  int
+	}{
+		"nothing": {func(*Part) {}, 1}, "the base": {func(p *Part) { p.Base = "x" }, 1}, "the name": {func(p *Part) { p.Name = "x" }, 2},
+		"the operator": {func(p *Part) { p.Operator = "x" }, 2}, "the category": {func(p *Part) { p.Category = "x" }, 2},
+		"the class": {func(p *Part) { p.Class = Latency }, 2},
+	} {
+		other := own
+		c.change(&other)
+		r := NewRun([]Run{{Trace: "a", Parts: []Part{own}}, {Trace: "b", Parts: []Part{other}}})
+		if len(r.Parts) != c.parts {
+			t.Errorf("%s differs: %d parts, want %d", what, len(r.Parts), c.parts)
+		}
+	}
+}
+
+// TestListsOfAReport: sixty rows, twenty operations of the host, forty findings, and how many more there are; a list of
+// one is shown.
+func TestListsOfAReport(t *testing.T) {
+	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 41: {41, 20, 40}, 61: {60, 20, 40}} {
+		r := Report{Host: &HostReport{}}
+		for i := range n {
+			r.Rows = append(r.Rows, Row{Operator: fmt.Sprint("row", i), Interval: Interval{A: 1000}})
+			r.Host.Rows = append(r.Host.Rows, HostRow{Name: fmt.Sprint("host", i), Judged: true})
+			r.Findings = append(r.Findings, finding.Finding{Evidence: fmt.Sprint("found", i)})
+		}
+		var b strings.Builder
+		if err := r.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		for i, word := range []string{"row", "host", "found"} {
+			got := 0
+			for k := range n {
+				got += min(1, strings.Count(b.String()+"\n", fmt.Sprint(word, k)))
+			}
+			if got != want[i] {
+				t.Errorf("of %d, %d of %s are shown, want %d", n, got, word, want[i])
+			}
+		}
+		if more := n - 40; (more > 0) != strings.Contains(b.String(), fmt.Sprintf("and %d more", more)) {
+			t.Errorf("of %d findings: %s", n, b.String())
+		}
+	}
+}
