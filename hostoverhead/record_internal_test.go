@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -30,6 +31,21 @@ func TestWhatToRecord(t *testing.T) {
 		a := &account{l: &ledger{w: &workload{t: built.Trace(b)}, p: &p}}
 		if got := a.recordLaunches(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%d of 100 without a launch call: %q, want %q", c.orphans, got, c.want)
+		}
+	}
+}
+
+// TestAdviceOnCommunication: every rank's file is asked for where one is at hand, and no more where several are.
+func TestAdviceOnCommunication(t *testing.T) {
+	p := defaultParams()
+	b := trace.NewBuilder(trace.Options{})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 5, Duration: 50, Stream: 7})
+	a := &account{l: &ledger{w: &workload{t: built.Trace(b)}, p: &p}}
+	doubt := doubtIf(true, DoubtBusyWithCommunication, finding.Medium, "why")
+	for ranks, want := range map[int]int{1: 1, 2: 0, 3: 0} {
+		v := &Verdict{Verdict: Yes, Doubts: Doubts{doubt}, Ranks: make([]RankVerdict, ranks)}
+		if got := len(a.recordAdvice(v)); got != want {
+			t.Errorf("of %d ranks: %d pieces of advice, want %d", ranks, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
@@ -536,3 +539,45 @@ func TestHeadingsOfRuns(t *testing.T) {
 type markdown struct{ strings.Builder }
 
 func (*markdown) Markdown() bool { return true }
+
+// TestHintsHaveOneHeading: above the first.
+func TestHintsHaveOneHeading(t *testing.T) {
+	var out strings.Builder
+	b := table.NewWriter(&out)
+	r := &RankVerdict{Coverage: Coverage{Hints: []Action{{Code: "A", Why: "w", Advice: finding.Advice{Do: "d"}},
+		{Code: "B", Why: "x", Advice: finding.Advice{Do: "e"}}}}}
+	r.writeCoverage(b)
+	b.Flush()
+	equal(t, "hints", strings.TrimSpace(out.String()), "Hints on graphs and waits\n  - A: w: d\n  - B: x: e")
+}
+
+// TestDisagreementIsSaid: where there is one, above the published figures that are known.
+func TestDisagreementIsSaid(t *testing.T) {
+	for _, why := range []string{"", "They differ."} {
+		var out strings.Builder
+		b := table.NewWriter(&out)
+		v := &Verdict{Ranks: make([]RankVerdict, 1), Disagreement: why, published: &host.Report{Judgement: host.Judgement{
+			Verdict: "NO", CrossedDetails: map[string]bool{}}, Metrics: host.Metrics{GPUIdle: .25, NCCL: host.Ratio(math.NaN())}}}
+		v.writePublished(b)
+		b.Flush()
+		text := out.String()
+		if got := strings.Contains(text, "They differ.\n"); got != (why != "") {
+			t.Errorf("%q: said %v, in\n%s", why, got, text)
+		}
+		if !strings.Contains(text, "  - gpu_idle_ratio 0.2500\n") || strings.Contains(text, "nccl_ratio") {
+			t.Errorf("the figures are\n%s", text)
+		}
+	}
+}
+
+// TestWorkOnPasses: what the host did for the passes of a device, in order; none where it has no passes.
+func TestWorkOnPasses(t *testing.T) {
+	d := &deviceWork{layers: &layer.Device{Passes: make([]layer.ForwardPass, 3)}, pass: []int32{0}}
+	for i, s := range [][2]trace.Time{{50, 60}, {5, 5}, {10, 20}} {
+		d.layers.Passes[i].Host.Start, d.layers.Passes[i].Host.End = s[0], s[1]
+	}
+	equal(t, "work", workOf(d), []interval.Span{{Start: 10, End: 20}, {Start: 50, End: 60}})
+	if d.pass = nil; workOf(d) != nil {
+		t.Errorf("without passes: %v", workOf(d))
+	}
+}
