@@ -76,7 +76,6 @@ type Builder struct {
 	recent [intern.Slots]uint32 // names interned lately
 
 	unwanted [kindCount]bool // see NewBuilder
-	window   [2]int64
 
 	open  [laneCount]bool  // lanes with events that were added without an end
 	input *Input           // nil where its size is not known
@@ -100,7 +99,7 @@ type threadKey struct {
 }
 
 // NewBuilder returns an empty Builder. It takes over what the options of a load
-// say of building: what is not asked for with [Options.Lanes], Kinds and Window
+// say of building: what is not asked for with [Options.Lanes] and Kinds
 // is left out, and moves only the trace's origin; [Options.RepairOrder]; and how
 // large the input is, by which columns are given their room.
 func NewBuilder(o Options) *Builder {
@@ -108,7 +107,6 @@ func NewBuilder(o Options) *Builder {
 	for k := range b.unwanted {
 		b.unwanted[k] = !o.wants(event.Kind(k))
 	}
-	b.window = o.Window
 	return b
 }
 
@@ -290,7 +288,7 @@ func (b *Builder) admits(e *EventData, l event.Lane) bool {
 		b.losses.add(r, -1)
 		return false
 	}
-	if b.leavesOut(e) {
+	if b.unwanted[e.Kind] {
 		b.see(e.Start)
 		return false
 	}

@@ -131,12 +131,6 @@ func (t *Trace) finishLanes(ctx context.Context) (twins int64) {
 	return twins
 }
 
-// leavesOut reports whether an event is not asked for. The end of an open one is not known.
-func (b *Builder) leavesOut(e *EventData) bool {
-	w := b.window
-	return b.unwanted[e.Kind] || w != [2]int64{} && (e.Start >= w[1] || !e.Open && e.Start+e.Duration < w[0])
-}
-
 // minWidened is how many rows a lane must have until its end is predicted: the
 // first few say nothing of the rest of the input.
 const minWidened = 1 << 10

@@ -165,18 +165,6 @@ func TestOpenPairs(t *testing.T) {
 		len(got) != 2 {
 		t.Errorf("losses %+v", got)
 	}
-	for _, c := range []struct {
-		from, to int64
-		want     int64
-	}{{5, 6, 1}, {7, 9, 1}, {8, 9, 0}, {0, 5, 0}, {0, 6, 1}} { // of an event from 5 to 7
-		cfg := newConfig(&Options{Window: [2]int64{c.from, c.to}})
-		k := newSink(&cfg, NewBuilder(Options{}), 1, nil)
-		k.pair(half(true, 5, ""))
-		k.pair(half(false, 7, ""))
-		if k.rows != c.want {
-			t.Errorf("window from %d to %d: %d events, want %d", c.from, c.to, k.rows, c.want)
-		}
-	}
 }
 
 // TestHeadsOfFiles: a format sees the first 4096 bytes.

@@ -21,11 +21,6 @@ type Options struct {
 	// Args are the kinds whose raw args objects are kept for [Event.Data].
 	// None: none; the args that links need are always read.
 	Args []event.Kind
-	// Window stores only events that touch it: from, included, to, not, in raw
-	// nanoseconds as in the file ([Trace.Raw] converts). The origin remains that of
-	// the whole file, so that times agree with those of a load without it.
-	// Both 0: everything.
-	Window [2]int64
 	// Limits bounds what a hostile input can cost.
 	Limits Limits
 	// MemoryBudget, in bytes, lets a load of JSON fail with [ErrLimit] before
@@ -80,8 +75,6 @@ func newConfig(o *Options) config {
 	for k := range c.Wants {
 		c.Wants[k], c.Args[k] = o.wants(event.Kind(k)), slices.Contains(o.Args, event.Kind(k))
 	}
-	c.From, c.To = o.Window[0], o.Window[1]
-	c.Window = c.From != 0 || c.To != 0
 	if c.procs <= 0 {
 		c.procs = runtime.GOMAXPROCS(0)
 	}

@@ -485,9 +485,6 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 		}},
 		"kinds": {trace.Options{Kinds: []event.Kind{event.Op}},
 			func(e trace.Event) bool { return e.Kind() == event.Op }},
-		"window": {trace.Options{Window: [2]int64{full.Raw(12_000), full.Raw(31_000)}}, func(e trace.Event) bool {
-			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
-		}},
 	} {
 		got := read(t, strings.NewReader(small), tt.opt)
 		var want, have []string
@@ -727,35 +724,6 @@ func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	for _, err := range r.Records(ctx) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
-		}
-	}
-}
-
-// TestWindowOfAReader: what touches the window is yielded, as a load keeps it: the end of an event at its first
-// nanosecond does, the start at its last does not.
-func TestWindowOfAReader(t *testing.T) {
-	const doc = `{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2,"pid":0,"tid":7,"args":{"device":0,"stream":7}}]}`
-	for _, c := range []struct {
-		from, to int64
-		want     int
-		// of an event from 5 to 7 µs
-	}{{5000, 6000, 1}, {7000, 9000, 1}, {7001, 9000, 0}, {1, 5000, 0}, {1, 5001, 1}, {0, 0, 1}} {
-		o := trace.Options{Window: [2]int64{c.from, c.to}}
-		r := trace.Reader{Input: strings.NewReader(doc), Options: o}
-		n := 0
-		for _, err := range r.Records(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			n++
-		}
-		tr, err := trace.Read(t.Context(), strings.NewReader(doc), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n != c.want || tr.Len(event.LaneGPU) != c.want {
-			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n,
-				tr.Len(event.LaneGPU), c.want)
 		}
 	}
 }

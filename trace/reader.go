@@ -26,7 +26,7 @@ import (
 type Reader struct {
 	// Input is the trace, plain or compressed. It is not closed.
 	Input io.Reader
-	// Options narrow complete events by Lanes, Kinds and Window; Strict and Limits apply, too.
+	// Options narrow complete events by Lanes and Kinds; Strict and Limits apply, too.
 	Options Options
 
 	// Meta is the metadata of the file, Losses what of it was lost or repaired, as
@@ -168,11 +168,8 @@ func (r *Reader) fill(ev *scan.Event) bool {
 	if ev.Has.Any(scan.HasDur) {
 		rec.HasDuration, rec.Duration = true, time.Duration(ev.Dur)
 	}
-	if ev.Phase == 'X' {
-		if !r.cfg.Wants[rec.Kind] || r.cfg.Window &&
-			(rec.Start >= r.cfg.To || rec.Start+int64(rec.Duration) < r.cfg.From) {
-			return false
-		}
+	if ev.Phase == 'X' && !r.cfg.Wants[rec.Kind] {
+		return false
 	}
 	rec.Name = r.text(ev.Name)
 	if ev.Has.Any(scan.HasPID) {

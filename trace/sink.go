@@ -294,7 +294,7 @@ func (k *sink) pair(p *shard.Half) {
 			k.b.losses.add(event.NegativeDuration, top.offset)
 			return
 		}
-		if k.cfg.Wants[d.Kind] && !(k.cfg.Window && (d.Start >= k.cfg.To || end < k.cfg.From)) {
+		if k.cfg.Wants[d.Kind] {
 			k.rows++
 			k.b.Add(d)
 		}

@@ -47,8 +47,7 @@ func newLoader(db *database, name string, cfg *trace.Options) *loader {
 		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
 		db:    db, suffixed: map[string][]string{},
 		// The lanes get the room that the tables say, not one by the input's size.
-		b: trace.NewBuilder(trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window,
-			RepairOrder: cfg.RepairOrder}),
+		b: trace.NewBuilder(trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, RepairOrder: cfg.RepairOrder}),
 	}
 	l.b.Meta = trace.Meta{Path: name, Source: trace.SourceNsys, Rank: -1}
 	return l

@@ -129,7 +129,7 @@ func (d *reader) remember(o *op, e *kept, t *track, p place) {
 	d.slices[o.slot] = *e
 	r := &d.rows[o.slot]
 	r.at, r.described = nowhere, t.described
-	if p > nowhere && d.o.Window == [2]int64{} {
+	if p > nowhere {
 		r.at = p
 	}
 }

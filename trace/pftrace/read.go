@@ -21,13 +21,12 @@ type reader struct {
 	n         int64 // events
 	waits     int64 // of them in the lists of tracks
 	texts     []string
-	limit     int64 // of events
-	budget    int64 // bytes, 0 for none
-	checked   int64 // events when full looked last
-	bad       int64 // samples of counters that were not described
-	samples   int64 // of counters
-	stacks    bool  // Python frames were recorded
-	o         *trace.Options
+	limit     int64        // of events
+	budget    int64        // bytes, 0 for none
+	checked   int64        // events when full looked last
+	bad       int64        // samples of counters that were not described
+	samples   int64        // of counters
+	stacks    bool         // Python frames were recorded
 	kinds     []event.Kind // by category's text; invalid is not looked up yet
 	alike     [alikeSlots]alike
 	slices    [againSlots]kept // that may come again
@@ -73,7 +72,7 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 		events = maxEvents
 	}
 	d := &reader{b: trace.NewBuilder(o), tracks: map[uint64]*track{}, processes: map[int64]*process{}, limit: events,
-		budget: o.MemoryBudget, o: &o}
+		budget: o.MemoryBudget}
 	x := startParser(r, most)
 	err := d.applyAll(ctx, x)
 	if x.close(); err != nil {

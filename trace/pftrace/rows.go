@@ -9,8 +9,7 @@ import (
 
 // NOTE on where events go. An event becomes a row of the trace as soon as it begins, and gets its end when that
 // comes. Some have to wait until more is known: where they lie, if their track is described after them; what they
-// are, if nothing but that shows it, and their process may still turn out to be a GPU; whether they touch the
-// window that is asked for, until their end comes. They are kept with their track.
+// are, if nothing but that shows it, and their process may still turn out to be a GPU. They are kept with their track.
 
 // process is what lies on the tracks of one. That of a GPU holds activities and makes no calls.
 type process struct {
@@ -88,7 +87,7 @@ func (d *reader) put(e *kept, t *track) place {
 
 // known reports whether it is known what an event is and where it lies, before its end.
 func (d *reader) known(e *kept, t *track) bool {
-	if t.of == nil || d.o.Window != [2]int64{} {
+	if t.of == nil {
 		return false
 	}
 	return t.of.calls || e.category != 0 || e.has&(hasSync|hasCallID) != 0 ||
@@ -116,7 +115,7 @@ const alikeSlots = 1 << 11
 
 // row is add for an event that is likely to repeat another one.
 func (d *reader) row(e *kept, t *track) place {
-	if d.o.Window != [2]int64{} || e.graph|e.node|uint64(e.bytes) != 0 || e.domain != 0 {
+	if e.graph|e.node|uint64(e.bytes) != 0 || e.domain != 0 {
 		return d.add(e, t, e.kindOf(d))
 	}
 	slot := &d.alike[e.name%alikeSlots]
@@ -137,10 +136,9 @@ func (d *reader) add(e *kept, t *track, kind event.Kind) place {
 	return place(d.b.Add(d.data(e, t, kind)))
 }
 
-// release stores the events of a track that waited for their kind. Where a window is asked for, they wait
-// for their ends.
+// release stores the events of a track that waited for their kind.
 func (d *reader) release(t *track) {
-	if len(t.waiting) == 0 || d.o.Window != [2]int64{} {
+	if len(t.waiting) == 0 {
 		return
 	}
 	to := make([]place, len(t.waiting))

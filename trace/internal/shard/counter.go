@@ -17,8 +17,7 @@ import (
 // recorders give GPUs a process each, "GPU 0 Counters", and counters one series
 // without a name.
 func (s *Shard) counter(ev *scan.Event) {
-	cfg := s.Worker.cfg
-	if !cfg.Wants[kind.Counter] || !ev.Has.Any(scan.HasArgs) || cfg.Window && (ev.TS >= cfg.To || ev.TS < cfg.From) {
+	if !s.Worker.cfg.Wants[kind.Counter] || !ev.Has.Any(scan.HasArgs) {
 		return
 	}
 	if !ev.Has.Any(scan.HasName) {

@@ -103,7 +103,7 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	if ev.Has.Any(scan.HasRank) && ev.Rank >= 0 && ev.Rank <= math.MaxInt32 {
 		s.Rank.See(int(ev.Rank))
 	}
-	if !w.cfg.Wants[k] || w.cfg.Window && (ev.TS >= w.cfg.To || ev.TS+dur < w.cfg.From) {
+	if !w.cfg.Wants[k] {
 		return
 	}
 	c := &s.Lanes[lane]

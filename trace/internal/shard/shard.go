@@ -12,11 +12,9 @@ import (
 // None says that there is no device, stream or thread.
 const None = -1
 
-// Config says what is stored. Times are raw nanoseconds.
+// Config says what is stored.
 type Config struct {
 	Wants, Args [kind.Kinds]bool // kinds to store, and those whose args are kept
-	Window      bool             // only what touches From to To
-	From, To    int64            // the window
 }
 
 // Worker is what one goroutine remembers between shards.

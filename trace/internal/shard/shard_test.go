@@ -113,33 +113,6 @@ func TestDurationsAndTimes(t *testing.T) {
 	}
 }
 
-// TestWindowOfEvents: an event is stored if it touches the window, a sample if it lies in it.
-func TestWindowOfEvents(t *testing.T) {
-	for _, tt := range []struct {
-		from, to int64
-		event    int
-		sample   int
-	}{
-		{1000, 1001, 1, 1}, {1001, 2000, 1, 0}, {1010, 2000, 1, 0}, {1011, 2000, 0, 0}, {0, 1000, 0, 0},
-		{0, 1001, 1, 1},
-	} {
-		s := newShard(func(c *Config) { c.Window, c.From, c.To = true, tt.from, tt.to })
-		ev := complete("kernel", "a")
-		s.Event(&ev)
-		ev = complete("", "SM Clock")
-		ev.Phase, ev.Args = 'C', []byte(`{"":1}`)
-		ev.Has |= scan.HasArgs
-		s.Event(&ev)
-		if n := s.Lanes[kind.GPULane].Len(); n != tt.event || len(s.Samples) != tt.sample {
-			t.Errorf("from %d to %d: %d events and %d samples, want %d and %d", tt.from, tt.to, n, len(s.Samples),
-				tt.event, tt.sample)
-		}
-		if s.MinRaw != 1000 {
-			t.Errorf("from %d to %d: the earliest time is %d, want 1000, whatever is stored", tt.from, tt.to, s.MinRaw)
-		}
-	}
-}
-
 // TestThreadsOfSynchronisations: Kineto adds a million to a stream; other large ids are those of threads.
 func TestThreadsOfSynchronisations(t *testing.T) {
 	for _, tt := range []struct {
