@@ -10,12 +10,13 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 )
 
 // The same bytes are the same slice as long as nothing is said anew of its texts and its track.
 func TestSlicesThatComeAgain(t *testing.T) {
-	num, str, msg := pftracegen.Num, pftracegen.Str, pftracegen.Msg
+	num, str, msg := wire.Num, wire.Str, wire.Msg
 	ts := uint64(1000)
 	packet := func(m []byte) []byte {
 		ts += 1000

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -19,73 +20,68 @@ type counterSet struct {
 func (s *interned) learnCounters(m []byte) bool {
 	var id uint64
 	set := counterSet{device: int64(trace.None), names: map[uint64]string{}}
-	good := true
-	for len(m) > 0 {
-		f, num, body, rest := next(m)
-		switch m = rest; {
-		case f == 0:
-			return false
+	good, whole := true, true
+	for f, v := range wire.Fields(m, &whole) {
+		switch {
 		case f == internedID:
-			id = num
-		case body != nil:
-			good = set.learn(body) && good
+			id = v.Num
+		case v.Bytes != nil:
+			good = set.learn(v.Bytes) && good
 		default:
-			set.device = int64(int32(num))
+			set.device = int64(int32(v.Num))
 		}
 	}
-	s.counters[id] = set
-	return good
+	if whole {
+		s.counters[id] = set
+	}
+	return good && whole
 }
 
 // learn reads the names of counters.
 func (c *counterSet) learn(m []byte) bool {
-	for len(m) > 0 {
-		f, _, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
-		case counterSpecs:
-			id, _, name, ok := numbered(body, counterName)
-			if !ok {
-				return false
-			}
-			c.names[id] = string(name)
+	good := true
+	for f, v := range wire.Fields(m, &good) {
+		if f != counterSpecs {
+			continue
 		}
+		id, _, name, ok := numbered(v.Bytes, counterName)
+		if !ok {
+			return false
+		}
+		c.names[id] = string(name)
 	}
-	return true
+	return good
 }
 
 // gpuCounter reads a gpu_counter_event: values of counters that were described before, or are in it.
 func (x *parser) gpuCounter(s *interned, ts int64, m []byte) bool {
 	set := &x.inline
 	device := int64(trace.None)
-	for rest := m; len(rest) > 0; { // the description may be after the values
-		var f int
-		var num uint64
-		var body []byte
-		switch f, num, body, rest = next(rest); f {
-		case 0:
-			return false
+	good := true
+	for f, v := range wire.Fields(m, &good) { // the description may be after the values
+		switch f {
 		case counterDescriptor:
 			if x.inline.names == nil {
 				x.inline.names = map[uint64]string{}
 			}
-			if !x.inline.learn(body) {
+			if !x.inline.learn(v.Bytes) {
 				return false
 			}
 		case counterDevice:
-			device = int64(int32(num))
+			device = int64(int32(v.Num))
 		case counterDescriptorID:
-			known, ok := s.counters[num]
+			known, ok := s.counters[v.Num]
 			if !ok {
 				return false
 			}
 			set, device = &known, known.device
 		}
 	}
-	for len(m) > 0 {
-		f, _, body, rest := next(m)
-		if m = rest; f == counterValue && !x.sample(set, device, ts, body) {
+	if !good {
+		return false
+	}
+	for f, v := range wire.Fields(m, &good) {
+		if f == counterValue && !x.sample(set, device, ts, v.Bytes) {
 			return false
 		}
 	}
@@ -96,21 +92,19 @@ func (x *parser) gpuCounter(s *interned, ts int64, m []byte) bool {
 func (x *parser) sample(set *counterSet, device, ts int64, m []byte) bool {
 	var id uint64
 	var value float64
-	for len(m) > 0 {
-		f, num, _, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
+	good := true
+	for f, v := range wire.Fields(m, &good) {
+		switch f {
 		case 1:
-			id = num
+			id = v.Num
 		case 2:
-			value = float64(int64(num))
+			value = float64(int64(v.Num))
 		case 3:
-			value = math.Float64frombits(num)
+			value = math.Float64frombits(v.Num)
 		}
 	}
 	name, ok := set.names[id]
-	if !ok {
+	if !ok || !good {
 		return false
 	}
 	*x.op() = op{what: opSample, ts: ts, slot: -1}

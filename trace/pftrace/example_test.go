@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -14,10 +15,10 @@ import (
 
 func ExampleFormat() {
 	// One slice of an API call: a begin with its name and what it carries, and an end.
-	begin := pftracegen.Num(pftracegen.Msg(pftracegen.Str(pftracegen.Num(nil, 9, 1), 23, "cudaLaunchKernel"), 4,
-		pftracegen.Num(pftracegen.Str(nil, 10, "cbid"), 4, 211)), 11, 1)
-	data := bytes.Join([][]byte{pftracegen.Packet(1000, pftracegen.Msg(nil, 11, begin)),
-		pftracegen.Packet(6000, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1)))}, nil)
+	begin := wire.Num(wire.Msg(wire.Str(wire.Num(nil, 9, 1), 23, "cudaLaunchKernel"), 4,
+		wire.Num(wire.Str(nil, 10, "cbid"), 4, 211)), 11, 1)
+	data := bytes.Join([][]byte{pftracegen.Packet(1000, wire.Msg(nil, 11, begin)),
+		pftracegen.Packet(6000, wire.Msg(nil, 11, wire.Num(wire.Num(nil, 9, 2), 11, 1)))}, nil)
 	t, err := trace.Read(context.Background(), bytes.NewReader(data),
 		trace.Options{Formats: []trace.Format{pftrace.Format()}})
 	if err != nil {

@@ -3,6 +3,8 @@ package pftrace
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/llmstrata/strata/internal/wire"
 )
 
 // NOTE on slices that come again. Nine of ten slices of a trace with Python stacks are frames that came before: the
@@ -182,7 +184,7 @@ func (l *layout) read(m []byte) (correlation, external uint64, ok bool) {
 			return 0, 0, false
 		}
 		if a.key != keyNone {
-			v, rest := varint(m[n+begin : n+size])
+			v, rest := wire.Varint(m[n+begin : n+size])
 			if rest == nil || len(rest) > 0 {
 				return 0, 0, false
 			}
@@ -203,11 +205,11 @@ func (x *parser) layout(m []byte) *layout {
 	text, args, values := x.names[:0], x.args[:0], false
 	defer func() { x.names, x.args = text, args }()
 	for len(m) > 0 {
-		f, _, arg, rest := next(m)
+		f, _, arg, rest := wire.Next(m)
 		if m = rest; f != eventArg || len(arg) == 0 {
 			return nil
 		}
-		f, _, name, rest := next(arg)
+		f, _, name, rest := wire.Next(arg)
 		if f != argName || len(rest) == 0 {
 			return nil
 		}

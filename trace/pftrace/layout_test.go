@@ -10,12 +10,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
+	"github.com/llmstrata/strata/internal/wire"
 )
 
 // What is read of a slice does not depend on whether one like it came before: the same events, each with a field in
 // front that no reader knows and that keeps it from being remembered, are the same trace.
 func TestKnownSlicesAreTheSame(t *testing.T) {
-	num, str, msg := pftracegen.Num, pftracegen.Str, pftracegen.Msg
+	num, str, msg := wire.Num, wire.Str, wire.Msg
 	arg := func(name string, value []byte) []byte { return append(str(nil, 10, name), value...) }
 	dims := bytes.Repeat(msg(nil, 12, num(nil, 4, 7)), 50) // long: its size takes two bytes
 	args := [][]byte{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -108,34 +109,32 @@ type packet struct {
 
 // parse reads a packet's fields, and reports whether they are well formed.
 func (p *packet) parse(m []byte) bool {
-	for len(m) > 0 {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
+	good := true
+	for f, v := range wire.Fields(m, &good) {
+		switch f {
 		case packetTimestamp:
-			p.ts = int64(num)
+			p.ts = int64(v.Num)
 		case packetSequence:
-			p.seq = num
+			p.seq = v.Num
 		case packetFlags:
-			p.flags = num
+			p.flags = v.Num
 		case packetTrackEvent:
-			p.event = body
+			p.event = v.Bytes
 		case packetInterned:
-			p.names = body
+			p.names = v.Bytes
 		case packetDescriptor:
-			p.track = body
+			p.track = v.Bytes
 		case packetRenderStage:
-			p.stage = body
+			p.stage = v.Bytes
 		case packetCounter:
-			p.counter = body
+			p.counter = v.Bytes
 		case packetClocks:
-			p.clocks = body
+			p.clocks = v.Bytes
 		case packetChrome:
-			p.chrome = body
+			p.chrome = v.Bytes
 		}
 	}
-	return true
+	return good
 }
 
 // plain reads what follows the timestamp of a packet, as nearly all are: a sequence and perhaps flags below 128 other
@@ -176,7 +175,7 @@ func (x *parser) packet(m []byte) {
 		x.anyPacket(m)
 		return
 	}
-	ts, tail := varint(m[1:])
+	ts, tail := wire.Varint(m[1:])
 	if len(tail) >= 8 && len(tail) <= maxShort {
 		text := shorten(tail, len(tail))
 		if end := &x.ends[text.slot(endBits)]; end.text == text {
@@ -272,50 +271,48 @@ func (x *parser) describe(m []byte) bool {
 	}
 	var id uint64
 	var t track
-	good := true
-	for len(m) > 0 && good {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			good = false
+	whole, good := true, true
+	for f, v := range wire.Fields(m, &whole) {
+		switch f {
 		case descriptorID:
-			id = num
+			id = v.Num
 		case descriptorParent:
-			t.parent = num
+			t.parent = v.Num
 		case descriptorName:
-			t.name = string(body)
+			t.name = string(v.Bytes)
 		case descriptorProcess:
-			good = t.describe(body, 0, 6)
+			good = t.describe(v.Bytes, 0, 6)
 		case descriptorThread:
-			good = t.describe(body, 2, 5)
+			good = t.describe(v.Bytes, 2, 5)
+		}
+		if !good {
+			break
 		}
 	}
 	*x.op() = op{what: opDescribe, slot: -1}
 	x.cur.tracks = append(x.cur.tracks, described{id, t})
-	return good
+	return good && whole
 }
 
 // describe reads what a descriptor says of a process or of a thread, which has a number in one field and its name in
 // another.
 func (t *track) describe(m []byte, thread, name int) bool {
-	for len(m) > 0 {
-		f, num, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
+	good := true
+	for f, v := range wire.Fields(m, &good) {
+		switch f {
 		case 1:
-			t.process = int64(num)
+			t.process = int64(v.Num)
 		case thread:
-			t.thread = int64(num)
+			t.thread = int64(v.Num)
 		case name:
 			if thread == 0 {
-				t.label = string(body)
+				t.label = string(v.Bytes)
 			} else {
-				t.name = string(body)
+				t.name = string(v.Bytes)
 			}
 		}
 	}
-	return true
+	return good
 }
 
 // recordedKey is the name of the value that says what [recorded] holds, as JSON.
@@ -332,54 +329,52 @@ type recorded struct {
 
 // values reads the metadata of a chrome_events bundle, for what [Write] puts there. Values of others are passed over.
 func (x *parser) values(m []byte) bool {
-	for len(m) > 0 {
-		f, _, body, rest := next(m)
-		if m = rest; f == 0 {
-			return false
-		}
+	good := true
+	for f, v := range wire.Fields(m, &good) {
 		if f != chromeMetadata {
 			continue
 		}
 		var name, value []byte
-		for len(body) > 0 {
-			f, _, part, rest := next(body)
-			switch body = rest; f {
-			case 0:
-				return false
+		for f, part := range wire.Fields(v.Bytes, &good) {
+			switch f {
 			case chromeName:
-				name = part
+				name = part.Bytes
 			case chromeText:
-				value = part
+				value = part.Bytes
 			}
 		}
-		if string(name) == recordedKey {
+		if good && string(name) == recordedKey {
 			r := recorded{Rank: -1}
 			if json.Unmarshal(value, &r) != nil {
 				return false
 			}
 			x.recorded = r
 		}
+		if !good {
+			break
+		}
 	}
-	return true
+	return good
 }
 
 // clocks reads a clock_snapshot: what must be added to the trace's clock for wall-clock time.
 func (x *parser) clocks(m []byte) bool {
 	var boot, real int64
 	good := true
-	for len(m) > 0 && good {
-		f, _, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
+	for f, v := range wire.Fields(m, &good) {
+		if f != clockOne {
+			continue
+		}
+		id, ts, _, ok := numbered(v.Bytes, clockTime)
+		switch id {
+		case clockBoot:
+			boot = int64(ts)
+		case clockReal:
+			real = int64(ts)
+		}
+		if !ok {
 			good = false
-		case clockOne:
-			id, ts, _, ok := numbered(body, clockTime)
-			switch good = ok; id {
-			case clockBoot:
-				boot = int64(ts)
-			case clockReal:
-				real = int64(ts)
-			}
+			break
 		}
 	}
 	if boot != 0 && real != 0 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -126,16 +127,16 @@ func TestOverlappingSlices(t *testing.T) {
 // A writer that writes as time goes on ends the slice that began last.
 func TestNestedSlicesInOrderOfTime(t *testing.T) {
 	event := func(ts uint64, typ uint64, name string) []byte {
-		m := pftracegen.Num(pftracegen.Num(nil, 9, typ), 11, 1)
+		m := wire.Num(wire.Num(nil, 9, typ), 11, 1)
 		if name != "" {
-			m = pftracegen.Msg(pftracegen.Str(m, 23, name), 4,
-				pftracegen.Num(pftracegen.Str(nil, 10, "External id"), 4, 1))
+			m = wire.Msg(wire.Str(m, 23, name), 4,
+				wire.Num(wire.Str(nil, 10, "External id"), 4, 1))
 		}
-		return pftracegen.Packet(ts, pftracegen.Msg(nil, 11, m))
+		return pftracegen.Packet(ts, wire.Msg(nil, 11, m))
 	}
 	data := bytes.Join([][]byte{
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
-			pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
+		wire.Msg(nil, 1, wire.Msg(nil, 60,
+			wire.Msg(wire.Num(nil, 1, 1), 4, wire.Num(wire.Num(nil, 1, 5), 2, 6)))),
 		event(1000, 1, "outer"), event(2000, 1, "inner"), event(3000, 2, ""), event(9000, 2, ""),
 	}, nil)
 	got := map[string]string{}
@@ -235,7 +236,7 @@ func TestRefused(t *testing.T) {
 		t.Error("a trace does not match")
 	}
 	// A packet that claims to be larger than allowed is passed over.
-	big := pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 11, bytes.Repeat([]byte{0}, 5000)))
+	big := wire.Msg(nil, 1, wire.Msg(nil, 11, bytes.Repeat([]byte{0}, 5000)))
 	data := append(append(bytes.Clone(bytes.Join(encode(t, document(t), pftracegen.Stages), nil)), big...), big...)
 	tr, err := pftrace.Read(context.Background(), bytes.NewReader(data),
 		trace.Options{Limits: trace.Limits{EventBytes: 4000}})
@@ -254,7 +255,7 @@ func TestBombs(t *testing.T) {
 	n := int64(read(t, data).Len())
 	var zeros bytes.Buffer
 	z := gzip.NewWriter(&zeros)
-	first := pftracegen.Packet(1, pftracegen.Msg(nil, 11, pftracegen.Num(nil, 9, 1)))
+	first := pftracegen.Packet(1, wire.Msg(nil, 11, wire.Num(nil, 9, 1)))
 	if _, err := z.Write(append(first, bytes.Repeat([]byte{0x0a, 0x02, 0x40, 0x01}, 1<<20)...)); err != nil ||
 		z.Close() != nil {
 		t.Fatal(err)
@@ -322,30 +323,30 @@ func BenchmarkRead(b *testing.B) {
 
 // Counters are read where they are described once and referred to, in the event itself, and on tracks of their own.
 func TestCounters(t *testing.T) {
-	spec := func(id uint64, name string) []byte { return pftracegen.Str(pftracegen.Num(nil, 1, id), 2, name) }
-	value := func(id uint64, v float64) []byte { return pftracegen.Double(pftracegen.Num(nil, 1, id), 3, v) }
-	described := pftracegen.Msg(pftracegen.Msg(nil, 1, spec(0, "SM Clock (MHz)")), 1, spec(1, "Power (W)"))
+	spec := func(id uint64, name string) []byte { return wire.Str(wire.Num(nil, 1, id), 2, name) }
+	value := func(id uint64, v float64) []byte { return wire.Double(wire.Num(nil, 1, id), 3, v) }
+	described := wire.Msg(wire.Msg(nil, 1, spec(0, "SM Clock (MHz)")), 1, spec(1, "Power (W)"))
 	data := bytes.Join([][]byte{
-		pftracegen.Packet(0, pftracegen.Msg(nil, 12,
-			pftracegen.Msg(nil, 47, pftracegen.Num(pftracegen.Msg(pftracegen.Num(nil, 1, 1), 2, described), 3, 1)))),
-		pftracegen.Packet(20, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, value(0, 1980)))),
-		pftracegen.Packet(30, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, value(1, 650.5)))),
-		pftracegen.Packet(35, pftracegen.Msg(nil, 52,
-			pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 600)))),
+		pftracegen.Packet(0, wire.Msg(nil, 12,
+			wire.Msg(nil, 47, wire.Num(wire.Msg(wire.Num(nil, 1, 1), 2, described), 3, 1)))),
+		pftracegen.Packet(20, wire.Msg(nil, 52, wire.Msg(wire.Num(nil, 4, 1), 2, value(0, 1980)))),
+		pftracegen.Packet(30, wire.Msg(nil, 52, wire.Msg(wire.Num(nil, 4, 1), 2, value(1, 650.5)))),
+		pftracegen.Packet(35, wire.Msg(nil, 52,
+			wire.Msg(wire.Num(nil, 4, 1), 2, wire.Num(wire.Num(nil, 1, 1), 2, 600)))),
 		// never described
-		pftracegen.Packet(36, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 9), 2, value(1, 1)))),
-		pftracegen.Packet(40, pftracegen.Msg(nil, 52,
-			pftracegen.Num(pftracegen.Msg(pftracegen.Msg(nil, 2, value(7, 55)), 1,
-				pftracegen.Msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
-			pftracegen.Msg(pftracegen.Num(nil, 1, 5), 3,
-				pftracegen.Str(pftracegen.Num(nil, 1, 3), 6, "GPU 3 Counters")))),
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
-			pftracegen.Str(pftracegen.Num(pftracegen.Num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
-		pftracegen.Packet(50, pftracegen.Msg(nil, 11,
-			pftracegen.Double(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 44, 71.5))),
-		pftracegen.Packet(60, pftracegen.Msg(nil, 11,
-			pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 30, 72))),
+		pftracegen.Packet(36, wire.Msg(nil, 52, wire.Msg(wire.Num(nil, 4, 9), 2, value(1, 1)))),
+		pftracegen.Packet(40, wire.Msg(nil, 52,
+			wire.Num(wire.Msg(wire.Msg(nil, 2, value(7, 55)), 1,
+				wire.Msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
+		wire.Msg(nil, 1, wire.Msg(nil, 60,
+			wire.Msg(wire.Num(nil, 1, 5), 3,
+				wire.Str(wire.Num(nil, 1, 3), 6, "GPU 3 Counters")))),
+		wire.Msg(nil, 1, wire.Msg(nil, 60,
+			wire.Str(wire.Num(wire.Num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
+		pftracegen.Packet(50, wire.Msg(nil, 11,
+			wire.Double(wire.Num(wire.Num(nil, 9, 4), 11, 6), 44, 71.5))),
+		pftracegen.Packet(60, wire.Msg(nil, 11,
+			wire.Num(wire.Num(wire.Num(nil, 9, 4), 11, 6), 30, 72))),
 	}, nil)
 	tr := read(t, data)
 	var got []string
@@ -365,27 +366,27 @@ func TestCounters(t *testing.T) {
 // The form with categories tells kinds by them; queues are named with their stream in brackets, and events are
 // numbered for themselves.
 func TestCategoriesForm(t *testing.T) {
-	name := func(id uint64, s string) []byte { return pftracegen.Str(pftracegen.Num(nil, 1, id), 2, s) }
-	interned := pftracegen.Msg(pftracegen.Msg(nil, 2, name(1, "odd op")), 1, name(1, "cpu_op"))
-	interned = pftracegen.Msg(pftracegen.Msg(pftracegen.Msg(interned, 24, name(1, "Kernel")), 24,
+	name := func(id uint64, s string) []byte { return wire.Str(wire.Num(nil, 1, id), 2, s) }
+	interned := wire.Msg(wire.Msg(nil, 2, name(1, "odd op")), 1, name(1, "cpu_op"))
+	interned = wire.Msg(wire.Msg(wire.Msg(interned, 24, name(1, "Kernel")), 24,
 		name(9, "[07] side comms")), 24, name(5, "HostNode"))
 	stage := func(id, stage uint64, extra ...string) []byte {
-		m := pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 1, id), 2, 5), 13, 9), 14, stage)
+		m := wire.Num(wire.Num(wire.Num(wire.Num(nil, 1, id), 2, 5), 13, 9), 14, stage)
 		for i := 0; i < len(extra); i += 2 {
-			m = pftracegen.Msg(m, 6, pftracegen.Str(pftracegen.Str(nil, 1, extra[i]), 2, extra[i+1]))
+			m = wire.Msg(m, 6, wire.Str(wire.Str(nil, 1, extra[i]), 2, extra[i+1]))
 		}
-		return pftracegen.Msg(nil, 53, m)
+		return wire.Msg(nil, 53, m)
 	}
 	data := bytes.Join([][]byte{
-		pftracegen.Packet(1_000, pftracegen.Msg(nil, 6,
-			pftracegen.Msg(pftracegen.Msg(nil, 1, pftracegen.Num(pftracegen.Num(nil, 1, 6), 2, 1_000)), 1,
-				pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 501_000)))),
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
-			pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
-		pftracegen.Packet(1_000, pftracegen.Msg(nil, 12, interned)),
-		pftracegen.Packet(1_010, pftracegen.Msg(nil, 11,
-			pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
-		pftracegen.Packet(1_020, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1))),
+		pftracegen.Packet(1_000, wire.Msg(nil, 6,
+			wire.Msg(wire.Msg(nil, 1, wire.Num(wire.Num(nil, 1, 6), 2, 1_000)), 1,
+				wire.Num(wire.Num(nil, 1, 1), 2, 501_000)))),
+		wire.Msg(nil, 1, wire.Msg(nil, 60,
+			wire.Msg(wire.Num(nil, 1, 1), 4, wire.Num(wire.Num(nil, 1, 5), 2, 6)))),
+		pftracegen.Packet(1_000, wire.Msg(nil, 12, interned)),
+		pftracegen.Packet(1_010, wire.Msg(nil, 11,
+			wire.Num(wire.Num(wire.Num(wire.Num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
+		pftracegen.Packet(1_020, wire.Msg(nil, 11, wire.Num(wire.Num(nil, 9, 2), 11, 1))),
 		pftracegen.Packet(1_030, stage(41, 1, "correlation", "12", "device id", "0")),
 		pftracegen.Packet(1_040, stage(42, 1, "device id", "0")),
 		pftracegen.Packet(1_050, stage(43, 5)),

@@ -3,6 +3,8 @@ package pftrace
 import (
 	"math"
 	"strconv"
+
+	"github.com/llmstrata/strata/internal/wire"
 )
 
 // head is what every track_event says.
@@ -98,7 +100,7 @@ func (s *interned) parse(x *parser, e *slice, m []byte) (h head, ok bool) {
 			i += 2 + len(body)
 		default:
 			var rest []byte
-			f, num, body, rest = next(m[i:])
+			f, num, body, rest = wire.Next(m[i:])
 			i = len(m) - len(rest)
 		}
 		switch f {
@@ -140,7 +142,7 @@ func (e *slice) take(x *parser, s *interned, m []byte) bool {
 	var dims [3]int64
 	n := 0
 	for len(m) > 0 {
-		f, num, body, rest := next(m)
+		f, num, body, rest := wire.Next(m)
 		switch m = rest; f {
 		case 0:
 			return false
@@ -162,7 +164,7 @@ func (e *slice) take(x *parser, s *interned, m []byte) bool {
 			text = []byte(s.texts[num])
 		case argElement:
 			for n < len(dims) && len(body) > 0 {
-				g, num, _, rest := next(body)
+				g, num, _, rest := wire.Next(body)
 				if body = rest; g == argInt || g == argUint {
 					dims[n] = int64(num)
 				}
@@ -198,7 +200,7 @@ func (e *slice) takeNumber(m []byte) bool {
 	if m[0] != argInt<<3 {
 		return false
 	}
-	v, rest := varint(m[1:])
+	v, rest := wire.Varint(m[1:])
 	if rest == nil || len(rest) > 0 {
 		return false
 	}

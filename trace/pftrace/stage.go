@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -13,7 +14,7 @@ func (x *parser) renderStage(s *interned, ts int64, m []byte) bool {
 	var duration, queue, stage, event uint64
 	good, extra := true, false
 	for len(m) > 0 && good {
-		f, num, body, rest := next(m)
+		f, num, body, rest := wire.Next(m)
 		switch m = rest; f {
 		case 0:
 			good = false
@@ -100,44 +101,39 @@ func queueStream(name string) int64 {
 
 // launch reads a kernel's grid and block.
 func (e *slice) launch(m []byte) bool {
-	for len(m) > 0 {
-		f, _, body, rest := next(m)
-		if m = rest; f == 0 {
-			return false
-		}
+	good := true
+	for f, v := range wire.Fields(m, &good) {
 		if f != launchGrid && f != launchBlock {
 			continue
 		}
 		var dims [3]int64
-		for len(body) > 0 {
-			g, num, _, rest := next(body)
-			if body = rest; g >= 1 && g <= len(dims) {
-				dims[g-1] = int64(num)
+		well := true // what is not well formed in it is passed over
+		for axis, size := range wire.Fields(v.Bytes, &well) {
+			if axis >= 1 && axis <= len(dims) {
+				dims[axis-1] = int64(size.Num)
 			}
 		}
 		e.setShape(f == launchBlock, dims)
 	}
-	return true
+	return good
 }
 
 // extra reads one named text of a render stage.
 func (e *slice) extra(m []byte) bool {
 	var name, text []byte
-	for len(m) > 0 {
-		f, _, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
+	good := true
+	for f, v := range wire.Fields(m, &good) {
+		switch f {
 		case 1:
-			name = body
+			name = v.Bytes
 		case 2:
-			text = body
+			text = v.Bytes
 		}
 	}
-	if v, ok := number(text); ok {
+	if v, ok := number(text); ok && good {
 		e.set(keyOf(name), v)
 	}
-	return true
+	return good
 }
 
 // noTrack is the track of render stages, which have none.

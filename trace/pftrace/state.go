@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -131,14 +132,11 @@ func (t *idTable) set(id uint64, text uint32) {
 func (x *parser) learn(s *interned, m []byte) bool {
 	s.version++
 	good := true
-	for len(m) > 0 && good {
+	for f, v := range wire.Fields(m, &good) {
 		var table *idTable
 		var texts map[uint64]string
 		field := internedName
-		f, _, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return false
+		switch f {
 		case internedNames:
 			table = &s.names
 		case internedCategories:
@@ -146,7 +144,9 @@ func (x *parser) learn(s *interned, m []byte) bool {
 		case internedKernels:
 			table, field = &s.kernels, internedKernel
 		case internedCounters:
-			good = s.learnCounters(body)
+			if !s.learnCounters(v.Bytes) {
+				return false
+			}
 			continue
 		case internedArgNames:
 			table = &s.args
@@ -157,14 +157,17 @@ func (x *parser) learn(s *interned, m []byte) bool {
 		default:
 			continue
 		}
-		id, _, name, ok := numbered(body, field)
-		switch good = ok; {
+		id, _, name, ok := numbered(v.Bytes, field)
+		switch {
 		case table == &s.args:
 			table.set(id, uint32(keyOf(name)))
 		case table != nil:
 			table.set(id, x.text(name))
 		default:
 			texts[id] = string(name)
+		}
+		if !ok {
+			return false
 		}
 	}
 	return good

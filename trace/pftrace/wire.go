@@ -1,11 +1,6 @@
 package pftrace
 
-import (
-	"encoding/binary"
-	"math/bits"
-
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "github.com/llmstrata/strata/internal/wire"
 
 // Field numbers of google/perfetto's protos/perfetto/trace, and of PyTorch's extensions from 1000 on.
 const (
@@ -101,99 +96,16 @@ const (
 // argDomain is the name of the annotation that holds the domain of an NVTX range.
 const argDomain = "NVTX domain"
 
-// next reads the first field of a message that is not empty: num for numbers of all types, body for what has a
-// length. Its number is 0 where the message is not well formed. Tags and lengths of one byte, which nearly all are,
-// are read here; results stay in registers.
-func next(m []byte) (id int, num uint64, body, rest []byte) {
-	tag := uint64(m[0])
-	m = m[1:]
-	if tag >= 0x80 || tag < 1<<3 {
-		var ok bool
-		if tag, m, ok = longTag(tag, m); !ok {
-			return 0, 0, nil, nil
-		}
-	}
-	switch protowire.Type(tag & 7) {
-	case protowire.VarintType, protowire.BytesType:
-		if len(m) == 0 {
-			return 0, 0, nil, nil
-		}
-		num = uint64(m[0])
-		if num < 0x80 {
-			m = m[1:]
-		} else if num, m = varint(m); m == nil {
-			return 0, 0, nil, nil
-		}
-		if tag&7 == uint64(protowire.VarintType) {
-			return int(tag >> 3), num, nil, m
-		}
-		if num > uint64(len(m)) {
-			return 0, 0, nil, nil
-		}
-		return int(tag >> 3), 0, m[:num], m[num:]
-	case protowire.Fixed64Type:
-		if len(m) < 8 {
-			return 0, 0, nil, nil
-		}
-		return int(tag >> 3), binary.LittleEndian.Uint64(m), nil, m[8:]
-	}
-	n := protowire.ConsumeFieldValue(protowire.Number(tag>>3), protowire.Type(tag&7), m)
-	if n < 0 {
-		return 0, 0, nil, nil
-	}
-	return int(tag >> 3), 0, nil, m[n:]
-}
-
-// longTag reads on a tag that does not fit in its first byte.
-func longTag(first uint64, m []byte) (tag uint64, rest []byte, ok bool) {
-	if first < 0x80 { // the field's number is 0
-		return 0, nil, false
-	}
-	more, n := protowire.ConsumeVarint(m)
-	tag = first&0x7f | more<<7
-	return tag, m[max(n, 0):], n > 0 && more < 1<<25 && tag>>3 > 0 && tag>>3 <= uint64(protowire.MaxValidNumber)
-}
-
-// varint reads a number, at once where at most nine bytes hold it and eight are there. What is after it is nil if it
-// has no end.
-func varint(m []byte) (uint64, []byte) {
-	if len(m) >= 8 {
-		x := binary.LittleEndian.Uint64(m)
-		n := 8
-		ends := ^x & 0x8080808080808080
-		if ends != 0 {
-			n = (bits.TrailingZeros64(ends) + 1) / 8
-			x &= ends ^ (ends - 1) // the bits up to the byte that ends it
-		}
-		x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
-		x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
-		x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
-		if ends != 0 {
-			return x, m[n:]
-		}
-		if len(m) > n && m[n] < 0x80 { // nine bytes, as wall-clock times have
-			return x | uint64(m[n])<<56, m[n+1:]
-		}
-	}
-	x, n := protowire.ConsumeVarint(m)
-	if n < 0 {
-		return 0, nil
-	}
-	return x, m[n:]
-}
-
 // numbered reads a message of an id, field 1, and a value of one field, a number or a text.
 func numbered(m []byte, field int) (id, num uint64, text []byte, ok bool) {
-	for len(m) > 0 {
-		f, v, body, rest := next(m)
-		switch m = rest; f {
-		case 0:
-			return id, num, text, false
+	ok = true
+	for f, v := range wire.Fields(m, &ok) {
+		switch f {
 		case 1:
-			id = v
+			id = v.Num
 		case field:
-			num, text = v, body
+			num, text = v.Num, v.Bytes
 		}
 	}
-	return id, num, text, true
+	return id, num, text, ok
 }

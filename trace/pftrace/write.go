@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -205,32 +205,18 @@ func (x *writer) packet(ts int64, field protowire.Number, m []byte) {
 	if x.err != nil {
 		return
 	}
-	b := number1(number1(x.body[:0], packetTimestamp, uint64(ts)), packetSequence, 1)
-	x.body = message(number1(b, packetFlags, 2), field, m)
-	x.buf = message(x.buf[:0], tracePacket, x.body)
+	b := wire.Num(wire.Num(x.body[:0], packetTimestamp, uint64(ts)), packetSequence, 1)
+	x.body = wire.Msg(wire.Num(b, packetFlags, 2), field, m)
+	x.buf = wire.Msg(x.buf[:0], tracePacket, x.body)
 	_, x.err = x.w.Write(x.buf)
-}
-
-func number1(b []byte, id protowire.Number, v uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, id, protowire.VarintType), v)
-}
-
-func message(b []byte, id protowire.Number, m []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, id, protowire.BytesType), m)
-}
-
-func text(b []byte, id protowire.Number, s string) []byte { return message(b, id, []byte(s)) }
-
-func float(b []byte, id protowire.Number, v float64) []byte {
-	return protowire.AppendFixed64(protowire.AppendTag(b, id, protowire.Fixed64Type), math.Float64bits(v))
 }
 
 // describe writes the clock, the tracks and the texts.
 func (x *writer) describe() {
 	at := x.t.Raw(0)
 	if at > 0 {
-		clock := func(id uint64, ts int64) []byte { return number1(number1(nil, 1, id), 2, uint64(ts)) }
-		x.packet(at, packetClocks, message(message(nil, 1, clock(clockBoot, at)), 1,
+		clock := func(id uint64, ts int64) []byte { return wire.Num(wire.Num(nil, 1, id), 2, uint64(ts)) }
+		x.packet(at, packetClocks, wire.Msg(wire.Msg(nil, 1, clock(clockBoot, at)), 1,
 			clock(clockReal, at+x.t.Meta().BaseTime)))
 	}
 	m := x.t.Meta()
@@ -239,8 +225,8 @@ func (x *writer) describe() {
 		x.err = err
 		return
 	}
-	x.packet(at, packetChrome, message(nil, chromeMetadata,
-		message(text(nil, chromeName, recordedKey), chromeText, value)))
+	x.packet(at, packetChrome, wire.Msg(nil, chromeMetadata,
+		wire.Msg(wire.Str(nil, chromeName, recordedKey), chromeText, value)))
 	seen := map[uint64]bool{}
 	for _, i := range sorted(x.threads) {
 		th := x.t.Thread(i)
@@ -248,13 +234,13 @@ func (x *writer) describe() {
 		if !seen[parent] {
 			seen[parent] = true
 			name := cmp.Or(th.ProcessName, th.ProcessLabel, strconv.FormatUint(pid, 10))
-			x.packet(at, packetDescriptor, message(number1(nil, descriptorID, parent), descriptorProcess,
-				text(number1(nil, 1, pid), 6, name)))
+			x.packet(at, packetDescriptor, wire.Msg(wire.Num(nil, descriptorID, parent), descriptorProcess,
+				wire.Str(wire.Num(nil, 1, pid), 6, name)))
 		}
 		name := cmp.Or(th.Name, th.Label, strconv.FormatInt(int64(th.ID), 10))
-		d := number1(number1(nil, descriptorID, threadTrack(i)), descriptorParent, parent)
-		x.packet(at, packetDescriptor, message(d, descriptorThread,
-			text(number1(number1(nil, 1, pid), 2, uint64(th.ID)), 5, name)))
+		d := wire.Num(wire.Num(nil, descriptorID, threadTrack(i)), descriptorParent, parent)
+		x.packet(at, packetDescriptor, wire.Msg(d, descriptorThread,
+			wire.Str(wire.Num(wire.Num(nil, 1, pid), 2, uint64(th.ID)), 5, name)))
 	}
 	x.describeAdded(at)
 	x.flagged(at, x.interned())
@@ -283,14 +269,14 @@ func (x *writer) describeAdded(at int64) {
 		return
 	}
 	const pid = 1 << 30
-	d := message(number1(nil, descriptorID, addedTrack), descriptorProcess,
-		text(number1(nil, 1, pid), 6, "passes and layers (strata)"))
+	d := wire.Msg(wire.Num(nil, descriptorID, addedTrack), descriptorProcess,
+		wire.Str(wire.Num(nil, 1, pid), 6, "passes and layers (strata)"))
 	x.packet(at, packetDescriptor, d)
 	for i, tr := range x.o.Tracks {
 		id := addedTrack + 1 + uint64(i)
-		d := number1(number1(nil, descriptorID, id), descriptorParent, addedTrack)
-		x.packet(at, packetDescriptor, message(d, descriptorThread,
-			text(number1(number1(nil, 1, pid), 2, pid+1+uint64(i)), 5, tr.Name)))
+		d := wire.Num(wire.Num(nil, descriptorID, id), descriptorParent, addedTrack)
+		x.packet(at, packetDescriptor, wire.Msg(d, descriptorThread,
+			wire.Str(wire.Num(wire.Num(nil, 1, pid), 2, pid+1+uint64(i)), 5, tr.Name)))
 	}
 }
 
@@ -298,7 +284,7 @@ func (x *writer) describeAdded(at int64) {
 func (x *writer) interned() []byte {
 	var in []byte
 	entry := func(field protowire.Number, id uint64, s string) {
-		in = message(in, field, text(number1(nil, internedID, id), internedName, s))
+		in = wire.Msg(in, field, wire.Str(wire.Num(nil, internedID, id), internedName, s))
 	}
 	for id, used := range x.names {
 		if used {
@@ -316,11 +302,11 @@ func (x *writer) interned() []byte {
 	}
 	var specs []byte
 	for _, name := range sorted(x.counters) {
-		specs = message(specs, counterSpecs, text(number1(nil, 1, x.counters[name]), 2, name))
+		specs = wire.Msg(specs, counterSpecs, wire.Str(wire.Num(nil, 1, x.counters[name]), 2, name))
 	}
 	for _, gpu := range sorted(x.gpus) {
-		m := message(number1(nil, internedID, uint64(gpu)+2), 2, specs) // a counter of no GPU has the number 1
-		in = message(in, internedCounters, number1(m, 3, uint64(gpu)))
+		m := wire.Msg(wire.Num(nil, internedID, uint64(gpu)+2), 2, specs) // a counter of no GPU has the number 1
+		in = wire.Msg(in, internedCounters, wire.Num(m, 3, uint64(gpu)))
 	}
 	return in
 }
@@ -330,8 +316,8 @@ func (x *writer) flagged(at int64, interned []byte) {
 	if x.err != nil {
 		return
 	}
-	b := number1(number1(number1(nil, packetTimestamp, uint64(at)), packetSequence, 1), packetFlags, flagCleared)
-	_, x.err = x.w.Write(message(nil, tracePacket, message(b, packetInterned, interned)))
+	b := wire.Num(wire.Num(wire.Num(nil, packetTimestamp, uint64(at)), packetSequence, 1), packetFlags, flagCleared)
+	_, x.err = x.w.Write(wire.Msg(nil, tracePacket, wire.Msg(b, packetInterned, interned)))
 }
 
 func sorted[K cmp.Ordered, V any](m map[K]V) []K {
@@ -348,15 +334,15 @@ func (x *writer) event(e trace.Event) {
 	start, d := x.t.Raw(e.Start()), e.Data()
 	switch stage := stageOf(e.Kind()); {
 	case e.Kind() == event.Counter:
-		v := float(number1(nil, 1, x.counters[e.Name()]), 3, d.Value)
-		x.packet(start, packetCounter, message(number1(nil, counterDescriptorID, uint64(e.Device())+2), counterValue,
+		v := wire.Double(wire.Num(nil, 1, x.counters[e.Name()]), 3, d.Value)
+		x.packet(start, packetCounter, wire.Msg(wire.Num(nil, counterDescriptorID, uint64(e.Device())+2), counterValue,
 			v))
 	case stage != 0:
 		x.packet(start, packetRenderStage, x.stage(e, &d, stage))
 	default:
 		track := threadTrack(e.Thread())
-		m := number1(number1(number1(nil, eventType, typeBegin), eventTrack, track), eventNameID, uint64(e.NameID())+1)
-		m = number1(m, eventCategoryID, x.categories[category(&d)])
+		m := wire.Num(wire.Num(wire.Num(nil, eventType, typeBegin), eventTrack, track), eventNameID, uint64(e.NameID())+1)
+		m = wire.Num(m, eventCategoryID, x.categories[category(&d)])
 		x.packet(start, packetTrackEvent, x.args(m, e, &d))
 		x.end(start+int64(e.Duration()), track)
 	}
@@ -366,51 +352,51 @@ func (x *writer) event(e trace.Event) {
 func category(d *trace.EventData) string { return cmp.Or(d.Category, event.Other.String()) }
 
 func (x *writer) end(at int64, track uint64) {
-	x.packet(at, packetTrackEvent, number1(number1(nil, eventType, typeEnd), eventTrack, track))
+	x.packet(at, packetTrackEvent, wire.Num(wire.Num(nil, eventType, typeEnd), eventTrack, track))
 }
 
 // args are the annotations of a slice, and which activities a launch caused.
 func (x *writer) args(m []byte, e trace.Event, d *trace.EventData) []byte {
 	whole := func(name string, v uint64) {
 		if v != 0 {
-			m = message(m, eventArg, number1(text(nil, argName, name), argInt, v))
+			m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, name), argInt, v))
 		}
 	}
 	whole("correlation", x.correlation(e, d))
 	whole("External id", d.ExternalID)
 	whole("bytes", uint64(d.Bytes))
 	if e.Kind() == event.Sync {
-		m = message(m, eventArg, number1(text(nil, argName, "device"), argInt, uint64(e.Device())))
-		m = message(m, eventArg, number1(text(nil, argName, "stream"), argInt, uint64(e.Stream())))
+		m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, "device"), argInt, uint64(e.Device())))
+		m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, "stream"), argInt, uint64(e.Stream())))
 	}
 	for name, s := range map[string]string{"Input Dims": d.Shape, argDomain: d.Domain} {
 		if s != "" { // an event has at most one of them
-			m = message(m, eventArg, text(text(nil, argName, name), argString, s))
+			m = wire.Msg(m, eventArg, wire.Str(wire.Str(nil, argName, name), argString, s))
 		}
 	}
 	var ids []byte
 	for a := range e.Activities() {
 		if x.keeps(a) {
-			ids = number1(ids, 1, uint64(a.ID())+1)
+			ids = wire.Num(ids, 1, uint64(a.ID())+1)
 		}
 	}
 	if ids != nil {
-		m = message(m, eventLaunch, ids)
+		m = wire.Msg(m, eventLaunch, ids)
 	}
 	return m
 }
 
 // stage is an activity or an annotation of a stream.
 func (x *writer) stage(e trace.Event, d *trace.EventData, stage uint64) []byte {
-	m := number1(number1(nil, stageEventID, uint64(e.ID())+1), stageDuration, uint64(d.Duration))
-	m = number1(number1(number1(m, stageDevice, uint64(e.Device())), stageQueueID, x.queues[e.Stream()]), stageID,
+	m := wire.Num(wire.Num(nil, stageEventID, uint64(e.ID())+1), stageDuration, uint64(d.Duration))
+	m = wire.Num(wire.Num(wire.Num(m, stageDevice, uint64(e.Device())), stageQueueID, x.queues[e.Stream()]), stageID,
 		stage)
-	m = number1(m, stageNameID, uint64(e.NameID())+1)
+	m = wire.Num(m, stageNameID, uint64(e.NameID())+1)
 	if grid, block, ok := strings.Cut(d.Shape, "|"); ok {
-		m = message(m, stageLaunch, message(message(nil, launchGrid, dims(grid)), launchBlock, dims(block)))
+		m = wire.Msg(m, stageLaunch, wire.Msg(wire.Msg(nil, launchGrid, dims(grid)), launchBlock, dims(block)))
 	}
 	extra := func(name string, v int64) {
-		m = message(m, stageExtra, text(text(nil, 1, name), 2, strconv.FormatInt(v, 10)))
+		m = wire.Msg(m, stageExtra, wire.Str(wire.Str(nil, 1, name), 2, strconv.FormatInt(v, 10)))
 	}
 	extra("device id", int64(e.Device()))
 	extra("stream id", int64(e.Stream()))
@@ -430,7 +416,7 @@ func (x *writer) stage(e trace.Event, d *trace.EventData, stage uint64) []byte {
 func dims(s string) (m []byte) {
 	for i, part := range strings.Split(s, ",") {
 		if v, err := strconv.ParseUint(part, 10, 64); err == nil {
-			m = number1(m, protowire.Number(i+1), v)
+			m = wire.Num(m, protowire.Number(i+1), v)
 		}
 	}
 	return m
@@ -441,14 +427,14 @@ func (x *writer) tracks() {
 	for i, tr := range x.o.Tracks {
 		track := addedTrack + 1 + uint64(i)
 		for _, s := range tr.Spans {
-			m := text(number1(number1(nil, eventType, typeBegin), eventTrack, track), eventName, s.Name)
-			m = number1(m, eventCategoryID, x.categories[x.o.Category])
+			m := wire.Str(wire.Num(wire.Num(nil, eventType, typeBegin), eventTrack, track), eventName, s.Name)
+			m = wire.Num(m, eventCategoryID, x.categories[x.o.Category])
 			for _, k := range sorted(s.Args) {
 				v, err := json.Marshal(s.Args[k])
 				if err != nil {
 					x.err = cmp.Or(x.err, fmt.Errorf("pftrace: %w", err))
 				}
-				m = message(m, eventArg, annotation(k, v))
+				m = wire.Msg(m, eventArg, annotation(k, v))
 			}
 			x.packet(x.t.Raw(s.Start), packetTrackEvent, m)
 			x.end(x.t.Raw(s.End), track)
@@ -459,16 +445,16 @@ func (x *writer) tracks() {
 
 // annotation is a debug annotation of a value: a number, or a text.
 func annotation(name string, v json.RawMessage) []byte {
-	m := text(nil, argName, name)
+	m := wire.Str(nil, argName, name)
 	var s string
 	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-		return number1(m, argInt, uint64(n))
+		return wire.Num(m, argInt, uint64(n))
 	}
 	if f, err := strconv.ParseFloat(string(v), 64); err == nil {
-		return float(m, argDouble, f)
+		return wire.Double(m, argDouble, f)
 	}
 	if json.Unmarshal(v, &s) == nil {
-		return text(m, argString, s)
+		return wire.Str(m, argString, s)
 	}
-	return text(m, argString, string(v))
+	return wire.Str(m, argString, string(v))
 }

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -91,32 +92,15 @@ func match(head []byte) bool {
 var errWire = errors.New("damaged protobuf")
 
 // each calls f for the fields of a message: with the number, or the bytes.
-func each(b []byte, f func(field protowire.Number, v uint64, text []byte) error) error {
-	for len(b) > 0 {
-		field, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errWire
-		}
-		b = b[n:]
-		var v uint64
-		var text []byte
-		switch typ {
-		case protowire.VarintType:
-			v, n = protowire.ConsumeVarint(b)
-		case protowire.Fixed64Type:
-			v, n = protowire.ConsumeFixed64(b)
-		case protowire.BytesType:
-			text, n = protowire.ConsumeBytes(b)
-		default:
-			n = protowire.ConsumeFieldValue(field, typ, b)
-		}
-		if n < 0 {
-			return errWire
-		}
-		b = b[n:]
-		if err := f(field, v, text); err != nil {
+func each(b []byte, f func(field int, v uint64, text []byte) error) error {
+	whole := true
+	for field, v := range wire.Fields(b, &whole) {
+		if err := f(field, v.Num, v.Bytes); err != nil {
 			return err
 		}
+	}
+	if !whole {
+		return errWire
 	}
 	return nil
 }
@@ -126,11 +110,11 @@ type stat struct {
 	id     int64
 	text   string
 	number int64
-	kind   protowire.Number
+	kind   int
 }
 
 func readStat(b []byte) (s stat, err error) {
-	err = each(b, func(field protowire.Number, v uint64, text []byte) error {
+	err = each(b, func(field int, v uint64, text []byte) error {
 		switch field {
 		case statMetadata:
 			s.id = int64(v)
@@ -163,7 +147,7 @@ type plane struct {
 
 func readPlane(b []byte) (*plane, error) {
 	p := &plane{events: map[int64]metadata{}, stats: map[int64]string{}}
-	err := each(b, func(field protowire.Number, _ uint64, text []byte) error {
+	err := each(b, func(field int, _ uint64, text []byte) error {
 		switch field {
 		case planeName:
 			p.name = string(text)
@@ -185,7 +169,7 @@ func readPlane(b []byte) (*plane, error) {
 func (p *plane) entry(ofEvents bool, b []byte) error {
 	var key int64
 	var value []byte
-	if err := each(b, func(field protowire.Number, v uint64, text []byte) error {
+	if err := each(b, func(field int, v uint64, text []byte) error {
 		if field == 1 {
 			key = int64(v)
 		} else {
@@ -196,7 +180,7 @@ func (p *plane) entry(ofEvents bool, b []byte) error {
 		return err
 	}
 	var m metadata
-	err := each(value, func(field protowire.Number, _ uint64, text []byte) error {
+	err := each(value, func(field int, _ uint64, text []byte) error {
 		switch {
 		case field == metaName:
 			m.name = string(text)
@@ -276,7 +260,7 @@ func read(ctx context.Context, in io.Reader, name string, o trace.Options) (*tra
 	}
 	r := &reader{ctx: ctx, b: trace.NewBuilder(o)}
 	r.b.Meta.Path, r.b.Meta.Source, r.b.Meta.Format = name, trace.SourceXLA, "xspace"
-	err = each(text, func(field protowire.Number, _ uint64, b []byte) error {
+	err = each(text, func(field int, _ uint64, b []byte) error {
 		if field != spacePlane {
 			return nil
 		}
@@ -366,7 +350,7 @@ func (r *reader) line(p *plane, b []byte, f func(id int64, line string, name met
 	var id, at int64
 	var name, shown string
 	var events [][]byte
-	err := each(b, func(field protowire.Number, v uint64, text []byte) error {
+	err := each(b, func(field int, v uint64, text []byte) error {
 		switch field {
 		case lineID:
 			id = int64(v)
@@ -393,7 +377,7 @@ func (r *reader) line(p *plane, b []byte, f func(id int64, line string, name met
 		}
 		var kind, offset, dur int64
 		var stats []stat
-		if err := each(e, func(field protowire.Number, v uint64, text []byte) error {
+		if err := each(e, func(field int, v uint64, text []byte) error {
 			switch field {
 			case eventMetadata:
 				kind = int64(v)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/llmstrata/strata/internal/wire"
 )
 
 // Phases, names and categories of events that are written in a way of their own.
@@ -129,7 +131,7 @@ func (e *encoder) events(events []event) (groups []*group, stages, samples [][]b
 		}
 		dur := max(nanos(ev.Dur), 0)
 		if stage, ok := stageOf[ev.Cat]; ok && e.form != Slices {
-			stages = append(stages, Packet(uint64(ts), Msg(nil, 53, e.renderStage(ev, stage, dur, len(stages)+1))))
+			stages = append(stages, Packet(uint64(ts), wire.Msg(nil, 53, e.renderStage(ev, stage, dur, len(stages)+1))))
 			continue
 		}
 		g := byCategory[ev.Cat]
@@ -139,8 +141,8 @@ func (e *encoder) events(events []event) (groups []*group, stages, samples [][]b
 			groups = append(groups, g)
 		}
 		track := e.trackOf(ev)
-		g.begins = append(g.begins, Packet(uint64(ts), Msg(nil, 11, e.begin(ev, track))))
-		g.ends = append(g.ends, Packet(uint64(ts+dur), Msg(nil, 11, Num(Num(nil, 9, 2), 11, track))))
+		g.begins = append(g.begins, Packet(uint64(ts), wire.Msg(nil, 11, e.begin(ev, track))))
+		g.ends = append(g.ends, Packet(uint64(ts+dur), wire.Msg(nil, 11, wire.Num(wire.Num(nil, 9, 2), 11, track))))
 	}
 	return groups, stages, samples
 }
@@ -162,16 +164,16 @@ func (e *encoder) trackOf(ev event) uint64 {
 
 // begin is the begin of a slice, with its args as annotations.
 func (e *encoder) begin(ev event, track uint64) []byte {
-	m := Num(Num(Num(nil, 9, 1), 11, track), 10, e.names.of(ev.Name))
+	m := wire.Num(wire.Num(wire.Num(nil, 9, 1), 11, track), 10, e.names.of(ev.Name))
 	if e.form == Categories && ev.Cat != "" {
-		m = Num(m, 3, e.categories.of(ev.Cat))
+		m = wire.Num(m, 3, e.categories.of(ev.Cat))
 	}
 	call := ev.Cat == runtimeCalls || ev.Cat == driverCalls
 	for _, name := range slices.Sorted(maps.Keys(ev.Args)) {
 		if call && name != "cbid" && name != "correlation" {
 			continue
 		}
-		m = Msg(m, 4, annotation(name, ev.Args[name]))
+		m = wire.Msg(m, 4, annotation(name, ev.Args[name]))
 	}
 	return m
 }
@@ -201,17 +203,17 @@ func (e *encoder) track(pid, tid any, process, thread string) uint64 {
 	if !ok {
 		parent = uint64(len(e.tracks) + 1)
 		e.tracks[p] = parent
-		d := Num(nil, 1, parent)
-		e.out = Msg(e.out, 1, Msg(nil, 60, Msg(d, 3, Str(Num(nil, 1, e.number(pid)), 6, e.label(p, process, p)))))
+		d := wire.Num(nil, 1, parent)
+		e.out = wire.Msg(e.out, 1, wire.Msg(nil, 60, wire.Msg(d, 3, wire.Str(wire.Num(nil, 1, e.number(pid)), 6, e.label(p, process, p)))))
 	}
 	t := fmt.Sprint(pid, "/", tid)
 	id, ok := e.tracks[t]
 	if !ok {
 		id = uint64(len(e.tracks) + 1)
 		e.tracks[t] = id
-		d := Num(Num(nil, 1, id), 5, parent)
-		m := Num(Num(nil, 1, e.number(pid)), 2, e.number(tid))
-		e.out = Msg(e.out, 1, Msg(nil, 60, Msg(d, 4, Str(m, 5, e.label(t, thread, fmt.Sprint(tid))))))
+		d := wire.Num(wire.Num(nil, 1, id), 5, parent)
+		m := wire.Num(wire.Num(nil, 1, e.number(pid)), 2, e.number(tid))
+		e.out = wire.Msg(e.out, 1, wire.Msg(nil, 60, wire.Msg(d, 4, wire.Str(m, 5, e.label(t, thread, fmt.Sprint(tid))))))
 	}
 	return id
 }
@@ -233,19 +235,19 @@ func (e *encoder) renderStage(ev event, stage uint64, dur int64, number int) []b
 	if e.form == Categories {
 		id = uint64(number)
 	}
-	b := Num(Num(Num(nil, 1, id), 2, uint64(dur)), 11, uint64(whole(device)))
-	b = Num(Num(Num(b, 13, firstQueue-1+e.queues.of(fmt.Sprint(stream))), 14, stage), 5, 1)
+	b := wire.Num(wire.Num(wire.Num(nil, 1, id), 2, uint64(dur)), 11, uint64(whole(device)))
+	b = wire.Num(wire.Num(wire.Num(b, 13, firstQueue-1+e.queues.of(fmt.Sprint(stream))), 14, stage), 5, 1)
 	if stage == 1 || stage == 4 {
-		b = Num(b, 20, e.names.of(ev.Name))
+		b = wire.Num(b, 20, e.names.of(ev.Name))
 	}
 	grid, ok := ev.Args["grid"].([]any)
 	block, ok2 := ev.Args["block"].([]any)
 	if stage == 1 && ok && ok2 {
-		b = Num(b, 19, e.kernels.of(ev.Name))
-		b = Msg(b, 21, Msg(Msg(nil, 1, dims(grid)), 2, dims(block)))
+		b = wire.Num(b, 19, e.kernels.of(ev.Name))
+		b = wire.Msg(b, 21, wire.Msg(wire.Msg(nil, 1, dims(grid)), 2, dims(block)))
 	}
 	extra := func(name string, v any) {
-		b = Msg(b, 6, Str(Str(nil, 1, name), 2, fmt.Sprint(v)))
+		b = wire.Msg(b, 6, wire.Str(wire.Str(nil, 1, name), 2, fmt.Sprint(v)))
 	}
 	extra("device id", device)
 	extra("context id", arg("context", json.Number("1")))
@@ -260,7 +262,7 @@ func (e *encoder) renderStage(ev event, stage uint64, dur int64, number int) []b
 
 func dims(list []any) (m []byte) {
 	for i, v := range list {
-		m = Num(m, protowire.Number(i+1), uint64(whole(v)))
+		m = wire.Num(m, protowire.Number(i+1), uint64(whole(v)))
 	}
 	return m
 }
@@ -272,8 +274,8 @@ func (e *encoder) sample(ev event, ts int64) []byte {
 	e.gpus[gpu] = true
 	v, _ := ev.Args[""].(json.Number)
 	f, _ := v.Float64()
-	m := Num(nil, 4, uint64(gpu+1))
-	return Packet(uint64(ts), Msg(nil, 52, Msg(m, 2, Double(Num(nil, 1, e.counters.of(ev.Name)), 3, f))))
+	m := wire.Num(nil, 4, uint64(gpu+1))
+	return Packet(uint64(ts), wire.Msg(nil, 52, wire.Msg(m, 2, wire.Double(wire.Num(nil, 1, e.counters.of(ev.Name)), 3, f))))
 }
 
 // clocks relates the trace's clock to the time of day.
@@ -281,14 +283,14 @@ func (e *encoder) clocks() []byte {
 	if e.form != Categories {
 		return nil
 	}
-	clock := func(id uint64) []byte { return Num(Num(nil, 1, id), 2, uint64(e.base)) }
-	return Packet(uint64(e.base), Msg(nil, 6, Msg(Msg(nil, 1, clock(6)), 1, clock(1))))
+	clock := func(id uint64) []byte { return wire.Num(wire.Num(nil, 1, id), 2, uint64(e.base)) }
+	return Packet(uint64(e.base), wire.Msg(nil, 6, wire.Msg(wire.Msg(nil, 1, clock(6)), 1, clock(1))))
 }
 
 func (e *encoder) interned() []byte {
 	var in []byte
 	entry := func(field, text protowire.Number, id uint64, s string) {
-		in = Msg(in, field, Str(Num(nil, 1, id), text, s))
+		in = wire.Msg(in, field, wire.Str(wire.Num(nil, 1, id), text, s))
 	}
 	for i, s := range e.names.order {
 		entry(2, 2, uint64(i+1), s)
@@ -312,15 +314,15 @@ func (e *encoder) interned() []byte {
 	for _, gpu := range slices.Sorted(maps.Keys(e.gpus)) {
 		var specs []byte
 		for i, s := range e.counters.order {
-			specs = Msg(specs, 1, Str(Num(nil, 1, uint64(i+1)), 2, s))
+			specs = wire.Msg(specs, 1, wire.Str(wire.Num(nil, 1, uint64(i+1)), 2, s))
 		}
-		in = Msg(in, 47, Num(Msg(Num(nil, 1, uint64(gpu+1)), 2, specs), 3, uint64(gpu)))
+		in = wire.Msg(in, 47, wire.Num(wire.Msg(wire.Num(nil, 1, uint64(gpu+1)), 2, specs), 3, uint64(gpu)))
 	}
-	return Msg(nil, 1, append(Num(Num(nil, 10, 1), 13, 1), Msg(nil, 12, in)...))
+	return wire.Msg(nil, 1, append(wire.Num(wire.Num(nil, 10, 1), 13, 1), wire.Msg(nil, 12, in)...))
 }
 
 // annotation is one debug annotation.
-func annotation(name string, v any) []byte { return value(Str(nil, 10, name), v) }
+func annotation(name string, v any) []byte { return value(wire.Str(nil, 10, name), v) }
 
 func value(m []byte, v any) []byte {
 	switch x := v.(type) {
@@ -329,27 +331,27 @@ func value(m []byte, v any) []byte {
 		if x {
 			n = 1
 		}
-		return Num(m, 2, n)
+		return wire.Num(m, 2, n)
 	case json.Number:
 		if n, err := strconv.ParseInt(string(x), 10, 64); err == nil {
-			return Num(m, 4, uint64(n))
+			return wire.Num(m, 4, uint64(n))
 		}
 		f, _ := x.Float64()
-		return Double(m, 5, f)
+		return wire.Double(m, 5, f)
 	case string:
-		return Str(m, 6, x)
+		return wire.Str(m, 6, x)
 	case []any:
 		for _, y := range x {
-			m = Msg(m, 12, value(nil, y))
+			m = wire.Msg(m, 12, value(nil, y))
 		}
 		return m
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(x)) {
-			m = Msg(m, 11, annotation(k, x[k]))
+			m = wire.Msg(m, 11, annotation(k, x[k]))
 		}
 		return m
 	}
-	return Str(m, 6, "null")
+	return wire.Str(m, 6, "null")
 }
 
 // nanos reads microseconds with up to three decimals.
@@ -370,4 +372,9 @@ func nanos(n json.Number) int64 {
 func whole(v any) int64 {
 	n, _ := strconv.ParseInt(fmt.Sprint(v), 10, 64)
 	return n
+}
+
+// Packet is a packet of sequence 1 with a time and a body.
+func Packet(ts uint64, body []byte) []byte {
+	return wire.Msg(nil, 1, append(wire.Num(wire.Num(wire.Num(nil, 8, ts), 10, 1), 13, 2), body...))
 }
