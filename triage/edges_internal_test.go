@@ -565,7 +565,7 @@ func TestRowsByOperator(t *testing.T) {
 // TestStacksWithoutPrefill: functions that the server has for prefills are left out, what is around and inside of
 // them stays.
 func TestStacksWithoutPrefill(t *testing.T) {
-	b := &profileBuilder{own: activity.NewPool(), ids: map[stackNode]stackID{}}
+	b := &profileBuilder{own: activity.NewPool()}
 	for frames, want := range map[string]string{
 		"": "", "main": "main", "main forward_extend kernel": "main kernel", "forward_extend": "",
 		"main forward kernel": "main forward kernel", "forward_extend forward_extend kernel": "kernel",
@@ -575,8 +575,8 @@ func TestStacksWithoutPrefill(t *testing.T) {
 			id = b.stack(id, b.own.Sites.ID("a.py:1 "+f))
 		}
 		var got []string
-		for id = b.withoutPrefill(id); id != noStack; id = b.stacks[id].outer {
-			got = append(got, strings.TrimPrefix(b.own.Sites.Texts[b.stacks[id].site], "a.py:1 "))
+		for id = b.withoutPrefill(id); id != noStack; id = b.stacks.Key(int(id)).outer {
+			got = append(got, strings.TrimPrefix(b.own.Sites.Texts[b.stacks.Key(int(id)).site], "a.py:1 "))
 		}
 		slices.Reverse(got)
 		if s := strings.Join(got, " "); s != want {

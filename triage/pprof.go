@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -28,7 +29,7 @@ func (r *Report) WriteProfile(w io.Writer) error {
 	if a == nil {
 		return fmt.Errorf("%w: the report was not made by Analyze", errNoTrace)
 	}
-	b := &profileBuilder{a: a, own: activity.NewPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{},
+	b := &profileBuilder{a: a, own: activity.NewPool(),
 		traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
 	for _, wk := range a.formal {
 		b.add(wk)
@@ -68,11 +69,9 @@ const maxSamples = 1 << 20
 type profileBuilder struct {
 	a      *analysis      // not changed
 	own    *activity.Pool // the texts of frames
-	ids    map[stackNode]stackID
-	stacks []stackNode
-	at     map[sampleKey]int
-	keys   []sampleKey
-	values [][2]int64 // launches, ns
+	stacks intern.Keys[stackNode]
+	keys   intern.Keys[sampleKey]
+	values [][2]int64 // by key: launches, ns
 	traces map[*trace.Trace]*traceStacks
 	twins  map[[2]trace.Event]stackID
 
@@ -96,14 +95,7 @@ func (b *profileBuilder) stacksOf(t *trace.Trace) *traceStacks {
 }
 
 func (b *profileBuilder) stack(outer stackID, site int32) stackID {
-	n := stackNode{outer, site}
-	if id, ok := b.ids[n]; ok {
-		return id
-	}
-	id := stackID(len(b.stacks))
-	b.ids[n] = id
-	b.stacks = append(b.stacks, n)
-	return id
+	return stackID(b.stacks.ID(stackNode{outer, site}))
 }
 
 // add counts the activities of one trace.
@@ -114,17 +106,14 @@ func (b *profileBuilder) add(w *activity.Trace) {
 		k := w.Analysis.Of(e.ID())
 		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, trace.None,
 			trace.None, e.Device()}
-		if len(b.keys) < maxSamples {
+		if len(b.values) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
 			if key.pass != trace.None && k.Device().Passes[key.pass].FromEnd {
 				key.layer = trace.None // which one it is cannot be known
 			}
 		}
-		n, ok := b.at[key]
-		if !ok {
-			n = len(b.keys)
-			b.at[key] = n
-			b.keys = append(b.keys, key)
+		n := b.keys.ID(key)
+		if n == len(b.values) {
 			b.values = append(b.values, [2]int64{})
 		}
 		b.values[n][0]++
@@ -181,7 +170,7 @@ func (b *profileBuilder) withoutPrefill(id stackID) stackID {
 	if id == noStack {
 		return id
 	}
-	n := b.stacks[id]
+	n := b.stacks.Key(int(id))
 	outer := b.withoutPrefill(n.outer)
 	_, _, fn := pyframe.SplitLocation(b.own.Sites.Texts[n.site])
 	if framework.StageOfFunction(fn) == framework.Prefill {
@@ -270,14 +259,15 @@ func (b *profileBuilder) profile() *profile.Profile {
 	b.locations = map[string]*profile.Location{}
 	b.head()
 	p := b.a.pool
-	for n, k := range b.keys {
+	for n := range b.values {
+		k := b.keys.Key(n)
 		// Leaf first: kernel, op, frames from the innermost out, stage.
 		locs := []*profile.Location{b.location(classify.Canonical(p.Facts[k.kernel].Parsed.Demangled), "", "")}
 		if op := p.Ops.Texts[k.op]; op != "" {
 			locs = append(locs, b.location(op, "", ""))
 		}
-		for s := k.stack; s >= 0; s = b.stacks[s].outer {
-			site := b.own.Sites.Texts[b.stacks[s].site]
+		for s := k.stack; s >= 0; s = b.stacks.Key(int(s)).outer {
+			site := b.own.Sites.Texts[b.stacks.Key(int(s)).site]
 			path, line, fn := pyframe.SplitLocation(site)
 			if fn == "" {
 				fn = site
