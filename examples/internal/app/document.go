@@ -27,8 +27,8 @@ func (p Program) formats() []Format {
 	return out
 }
 
-// shortMarkdown is what else --format markdown may be called.
-const shortMarkdown Format = "md"
+// ShortMarkdown is what else --format markdown may be called.
+const ShortMarkdown Format = "md"
 
 // documentFlags defines what documents are cut by, for programs that write one.
 func (p Program) documentFlags(fs *flag.FlagSet, env *Env) {

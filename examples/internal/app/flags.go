@@ -189,7 +189,7 @@ func (c *choice[T]) String() string {
 }
 
 func (c *choice[T]) Set(s string) error {
-	if Format(s) == shortMarkdown && slices.Contains(c.allowed, T(Markdown)) {
+	if Format(s) == ShortMarkdown && slices.Contains(c.allowed, T(Markdown)) {
 		s = string(Markdown)
 	}
 	if !slices.Contains(c.allowed, T(s)) {

@@ -49,9 +49,6 @@ func ruleTopics() []finding.Topic {
 	return all
 }
 
-// mdFormat is short for Markdown.
-const mdFormat app.Format = "md"
-
 // explain prints what an identifier means, or all of them.
 func explain(args []string, stdout, stderr io.Writer) int {
 	format, id := app.Text, ""
@@ -103,7 +100,7 @@ func explain(args []string, stdout, stderr io.Writer) int {
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		return exitCode(stderr, enc.Encode(ExplainDocument{"strata.explain/1", list}))
-	case app.Markdown, mdFormat:
+	case app.Markdown, app.ShortMarkdown:
 		return exitCode(stderr, printed(io.WriteString(out, catalogue(list))))
 	case app.Text:
 		return exitCode(stderr, printed(io.WriteString(out, explained(list, id != ""))))
