@@ -108,7 +108,7 @@ func TestVerdictIsTheStep(t *testing.T) {
 		if r.Verdict != c.want {
 			t.Errorf("%s: %s", c.name, r.Text)
 		}
-		if (r.Verdict == compare.Slower) != (r.Gate() == "fail") {
+		if (r.Verdict == compare.Slower) != (r.Gate() == compare.GateFailed) {
 			t.Errorf("%s: gate %s: %s", c.name, r.Gate(), r.Gates[0].Text)
 		}
 	}
@@ -119,8 +119,8 @@ func TestGateNamesWork(t *testing.T) {
 	for passes, want := range map[int]string{5: "work=3%", 40: ""} {
 		r := report(t, side(1, passes, nil), side(2, passes, nil),
 			compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
-		if g := r.Gates[0]; want == "" && g.Outcome != "pass" || want != "" &&
-			(g.Outcome != "inconclusive" || !strings.Contains(g.Text, want)) {
+		if g := r.Gates[0]; want == "" && g.Outcome != compare.GatePassed || want != "" &&
+			(g.Outcome != compare.GateUndecided || !strings.Contains(g.Text, want)) {
 			t.Errorf("%d passes: %s: %s", passes, g.Outcome, g.Text)
 		}
 	}
