@@ -13,7 +13,6 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -76,7 +75,7 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	if r.Ranks != nil {
 		p.heading(2, "Ranks")
 		// a Builder does not fail
-		_ = r.Ranks.WriteText(p, fleet.Text{Brief: true})
+		_ = r.Ranks.WriteText(p, true)
 	}
 	p.passes(r)
 	p.operators(r)

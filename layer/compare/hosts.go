@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -60,16 +61,12 @@ func (h *Host) check() error {
 		if !(op.Count >= 0) || math.IsInf(op.Count, 0) {
 			return fmt.Errorf("operation %q occurs %v times", op.Name, op.Count)
 		}
-		for _, d := range op.Steps {
-			if d < 0 || d > maxTime {
-				return fmt.Errorf("operation %q has a time of %d ns", op.Name, d)
-			}
+		if k := slices.IndexFunc(op.Steps, bad); k >= 0 {
+			return fmt.Errorf("operation %q has a time of %d ns", op.Name, op.Steps[k])
 		}
 	}
-	for _, d := range h.Walls {
-		if d < 0 || d > maxTime {
-			return fmt.Errorf("the host has a step of %d ns", d)
-		}
+	if i := slices.IndexFunc(h.Walls, bad); i >= 0 {
+		return fmt.Errorf("the host has a step of %d ns", h.Walls[i])
 	}
 	return nil
 }

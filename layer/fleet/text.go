@@ -9,12 +9,6 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// Text says how a report is written.
-type Text struct {
-	// Brief leaves out what a report around it says: title, verdict and findings.
-	Brief bool
-}
-
 // Limits of the text of a report: fewer than 200 lines, however many ranks there are.
 const (
 	linesFindings = 12
@@ -24,17 +18,17 @@ const (
 	fewRuns       = 2 // of more the groups are not shown
 )
 
-// WriteText writes the report for people.
-func (r *Report) WriteText(w io.Writer, o Text) error {
+// WriteText writes the report for people; brief leaves out what a report around it says: title, verdict and findings.
+func (r *Report) WriteText(w io.Writer, brief bool) error {
 	b := table.NewWriter(w)
-	if !o.Brief {
+	if !brief {
 		b.Heading(1, "strata fleet of %s", table.Counted(len(r.Runs), "recording", "recordings"))
 		b.Say("%s", r.Verdict)
 	}
 	b.Say("Read %s of %s: %s in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
 		table.Counted(r.Files, "file", "files"), table.Counted(r.Ranks, "rank", "ranks"),
 		table.Counted(len(r.Runs), "recording", "recordings"), r.Health)
-	if !o.Brief {
+	if !brief {
 		r.writeFindings(b)
 	}
 	if len(r.Runs) > 1 {

@@ -56,10 +56,10 @@ func TestTextOfAFleet(t *testing.T) {
 			{Name: "2", Ranks: 1, Steps: 7}},
 			Shared: []Shared{{Finding: finding.Finding{Text: "The GPU idles"}, Ranks: 2, Of: 3}}}
 	}
-	text := func(r Report, o Text) string {
+	text := func(r Report, brief bool) string {
 		t.Helper()
 		var b strings.Builder
-		if err := r.WriteText(&b, o); err != nil {
+		if err := r.WriteText(&b, brief); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
@@ -69,7 +69,7 @@ func TestTextOfAFleet(t *testing.T) {
 			PerStep: time.Millisecond, Share: 0.5}, Place: finding.Place{Trace: "r9"}})
 	}
 	one := text(Report{Files: 4, Bad: 1, Ranks: 3, Runs: []Run{run("r1")}, Verdict: "Nothing waits.",
-		Findings: found(linesFindings)}, Text{})
+		Findings: found(linesFindings)}, false)
 	for _, want := range []string{"strata fleet of 1 recording Nothing waits. Read 3 of 4 files: 3 ranks in 1 recording.", "Findings 1.",
 		"A rank differs: 1.00 ms per step (50.0%)", "0–1 decode 7 9", "2 of 2 within 1.0%; rank 1 differs: mlp +1.00 ms",
 		"rank 1 has 20 tokens per step, 2.00× the mean (ranks 0–1).", "rank 1 spends 2.00 ms per step in experts, 3.00× the mean",
@@ -83,19 +83,19 @@ func TestTextOfAFleet(t *testing.T) {
 			t.Errorf("%q in: %s", no, one)
 		}
 	}
-	two := text(Report{Runs: []Run{run("r1"), run("r2")}, Findings: found(linesFindings + 1), LeftOut: 1}, Text{})
+	two := text(Report{Runs: []Run{run("r1"), run("r2")}, Findings: found(linesFindings + 1), LeftOut: 1}, false)
 	for _, want := range []string{"Recordings", "rank 0 its mlp takes longer", "Groups of r1", "Groups of r2", "(1 more)",
 		"1 finding or recording is left out"} {
 		if !strings.Contains(two, want) {
 			t.Errorf("no %q in: %s", want, two)
 		}
 	}
-	several := text(Report{Runs: []Run{run("r1"), run("r2"), run("r3")}, Findings: found(2), LeftOut: 2}, Text{})
+	several := text(Report{Runs: []Run{run("r1"), run("r2"), run("r3")}, Findings: found(2), LeftOut: 2}, false)
 	if strings.Contains(several, "Groups of") || !strings.Contains(several, "A rank differs: 1.00 ms per step (50.0%) [r9]") ||
 		!strings.Contains(several, "2 findings and recordings are left out") {
 		t.Errorf("of three recordings: %s", several)
 	}
-	if brief := text(Report{Runs: []Run{run("r1")}, Findings: found(2)}, Text{Brief: true}); strings.Contains(brief,
+	if brief := text(Report{Runs: []Run{run("r1")}, Findings: found(2)}, true); strings.Contains(brief,
 		"strata fleet") || strings.Contains(brief, "A rank differs") || !strings.Contains(brief, "Groups of r1") {
 		t.Errorf("brief: %s", brief)
 	}

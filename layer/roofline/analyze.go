@@ -10,7 +10,6 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -25,9 +24,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if c == nil {
 		c = a.Config
 	}
-	r := &Report{Schema: schema, Steady: trace.None, Passes: []Pass{}, Operators: []Row{},
-		Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{},
-		Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
+	r := newReport()
+	r.Steady = trace.None
 	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}}
 	if c != nil {
 		w.plan = c.Plan()

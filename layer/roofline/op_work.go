@@ -56,13 +56,7 @@ const (
 	OpAttention               // attention cores
 	OpExperts                 // products of routed experts
 	OpCopy                    // copies, casts and fills
-	opKinds
 )
-
-// String names the kind.
-func (k OpKind) String() string {
-	return [...]string{"element-wise", "product", "attention", "experts", "copy", "unknown"}[min(k, opKinds)]
-}
 
 // A formula counts the work of an op; false if its inputs do not give it.
 type formula func(in *Inputs) (Work, bool)

@@ -73,10 +73,8 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{},
-		Findings: []finding.Finding{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{},
-		GPUWhy: "as asked for", TP: m.tp, EP: m.ep,
-		Notes: append([]string{}, plan.Notes...)}
+	r := newReport()
+	r.Model, r.GPU, r.GPUWhy, r.TP, r.EP, r.Notes = plan.Model, g, "as asked for", m.tp, m.ep, append(r.Notes, plan.Notes...)
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor
 	outside := func(ops []profile.PlanOp) {

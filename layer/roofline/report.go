@@ -59,6 +59,12 @@ type Report struct {
 	costs costs
 }
 
+// newReport is one without passes: in JSON, its lists are empty.
+func newReport() *Report {
+	return &Report{Schema: schema, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{}, Findings: []finding.Finding{},
+		Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
+}
+
 // Typical are passes that represent the others: the steady one first, then one for each other stage, that of median
 // time among complete ones. The pointers are into Passes.
 func (r *Report) Typical() []*Pass {

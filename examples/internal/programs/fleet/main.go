@@ -229,7 +229,7 @@ func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks,
 	if env.Format == app.JSON {
 		err = env.WriteJSON(r)
 	} else {
-		err = r.WriteText(env.Stdout, fleet.Text{})
+		err = r.WriteText(env.Stdout, false)
 	}
 	if err != nil {
 		return err
