@@ -57,12 +57,16 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 	numbers := []func(i int) int{func(i int) int { return kept[i].Rank }, func(i int) int { return kept[i].NameRank },
 		func(i int) int { return kept[i].Device }}
 	best, most := numbers[0], -1
-	for _, number := range numbers {
+	for which, number := range numbers {
 		seen := map[key]bool{}
 		for i := range kept {
 			if n := number(i); n >= 0 {
 				seen[key{n, kept[i].Device}] = true
 			}
+		}
+		// Every process may call the one GPU that it sees 0: then a device is nobody's number.
+		if which == len(numbers)-1 && len(seen) < len(kept) {
+			continue
 		}
 		if len(seen) > most {
 			best, most = number, len(seen)

@@ -231,6 +231,22 @@ func TestFleetChanges(t *testing.T) {
 			other.File = "other"
 			return append(l, other)
 		}, func(run *fleet.Run) string { return fmt.Sprint(run.Files, run.Ranks, run.Twice) }, "4 3 [{other f1 the same rank}]"},
+		"ranks that nothing says, each with one GPU that it calls 0": {func(l ranks) ranks {
+			for n := range l {
+				l[n].Rank = -1
+			}
+			return l
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Files, run.Ranks, run.Twice, run.Groups[0].Rows[1].Rank)
+		}, "3 3 []f1"},
+		"ranks that their GPUs tell apart": {func(l ranks) ranks {
+			for n := range l {
+				l[n].Rank, l[n].Device = -1, n
+			}
+			return l
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Files, run.Ranks, run.Twice, run.Groups[0].Rows[1].Rank)
+		}, "3 3 []rank 1"},
 		"ranks that only the names of files say": {func(l ranks) ranks {
 			for n := range l {
 				l[n].Rank, l[n].NameRank = 0, n+4
