@@ -241,6 +241,7 @@ type OverlapRow struct {
 	DepRisk        string  `json:"dep_risk"`   // of the published rule: "low", "high" or "unclear"
 	DepSignal      string  `json:"dep_signal"` // what the neighbours say
 	Recommendation string  `json:"recommendation"`
+	HiddenUnder    string  `json:"hidden_under,omitempty"` // what ran beside it for the longest time
 	// the server's ways to hide such an exchange, by their names in the catalogue
 	Known []string `json:"known,omitempty"`
 	// ways that are of no use here, with the condition that fails

@@ -20,16 +20,18 @@ const (
 	BucketElementwise
 )
 
-// buckets say of each its name, and how much its exclusive time is worth when headroom is ranked (the reference's
-// factors): communication can nearly always move, compute seldom.
+// buckets say of each its name, how well it explains hidden time, and how much its exclusive time is worth when
+// headroom is ranked (the reference's factors): communication can nearly always move, compute seldom.
 var buckets = [...]struct {
 	name   string
+	rank   int
 	weight float64
 }{
-	BucketOther: {"other", 0.8}, BucketCompute: {"compute", 0.35},
-	BucketCommunicationStrong: {"communication-strong", 1.3}, BucketCommunicationWeak: {"communication-weak", 1.3},
-	BucketMemoryStrong: {"memory-strong", 1.15}, BucketMemoryWeak: {"memory-weak", 1.15},
-	BucketElementwise: {"elementwise", 1},
+	BucketOther: {"other", 0, 0.8}, BucketCompute: {"compute", 4, 0.35},
+	BucketCommunicationStrong: {"communication-strong", 3, 1.3},
+	BucketCommunicationWeak:   {"communication-weak", 3, 1.3},
+	BucketMemoryStrong:        {"memory-strong", 2, 1.15}, BucketMemoryWeak: {"memory-weak", 2, 1.15},
+	BucketElementwise: {"elementwise", 1, 1},
 }
 
 // String returns the bucket's lower-case name.

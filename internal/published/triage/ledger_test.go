@@ -12,7 +12,8 @@ import (
 func slowLedger(spans []span) []overlapEntry {
 	out := make([]overlapEntry, len(spans))
 	var cuts []int64
-	for _, s := range spans {
+	for i, s := range spans {
+		out[i].hider = -1
 		cuts = append(cuts, s.start, s.end)
 	}
 	slices.Sort(cuts)
@@ -24,12 +25,15 @@ func slowLedger(spans []span) []overlapEntry {
 				continue
 			}
 			hidden, byCompute := false, false
-			for _, o := range spans {
+			for j, o := range spans {
 				if o.stream == s.stream || o.start > a || o.end < b {
 					continue
 				}
 				hidden = true
 				byCompute = byCompute || o.bucket == BucketCompute
+				if hiderLess(spans, out[i].hider, int32(j)) {
+					out[i].hider = int32(j)
+				}
 			}
 			if hidden {
 				out[i].hidden += b - a
@@ -77,6 +81,12 @@ func TestLedgerAddsUp(t *testing.T) {
 		}
 		if e.hiddenByCompute < 0 || e.hiddenByCompute > e.hidden {
 			t.Fatalf("span %d: hidden by compute %d of hidden %d", i, e.hiddenByCompute, e.hidden)
+		}
+		if (e.hider >= 0) != (e.hidden > 0) {
+			t.Fatalf("span %d: hider %d but hidden %d", i, e.hider, e.hidden)
+		}
+		if e.hider >= 0 && spans[e.hider].stream == spans[i].stream {
+			t.Fatalf("span %d is hidden by its own stream", i)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type OverlapRow struct {
 	ExclusiveRatio, HiddenRatio float64
 	DepRisk, DepSignal          string
 	Recommendation              string
+	HiddenUnder                 int32 // kernel, −1 none
 }
 
 // overlapStat is the ledger of one kernel.
@@ -59,6 +60,7 @@ type overlapStat struct {
 	byCompute int64
 	longest   int32 // its longest activity, −1 none
 	sites     map[string]int64
+	hiders    map[int32]int64 // kernel → hidden time it explains
 }
 
 func (o *overlapStat) exclusive() int64 { return o.ns - o.hidden }
@@ -77,7 +79,7 @@ type table struct {
 func Overlap(kernels []Kernel, acts []Activity, minShare float64, limit int) []OverlapRow {
 	t := &table{kernels: kernels, acts: acts, stats: make([]overlapStat, len(kernels))}
 	for i := range t.stats {
-		t.stats[i] = overlapStat{kernel: int32(i), longest: -1, sites: map[string]int64{}}
+		t.stats[i] = overlapStat{kernel: int32(i), longest: -1, sites: map[string]int64{}, hiders: map[int32]int64{}}
 	}
 	byDevice := map[int][]int32{}
 	var devices []int
@@ -119,6 +121,9 @@ func (t *table) add(acts []int32) {
 		o.byCompute += e.hiddenByCompute
 		if o.longest < 0 || dur > t.acts[o.longest].End-t.acts[o.longest].Start {
 			o.longest = acts[k]
+		}
+		if e.hider >= 0 {
+			o.hiders[t.acts[acts[e.hider]].Kernel] += e.hidden
 		}
 	}
 }
@@ -183,11 +188,17 @@ func (t *table) row(o *overlapStat, verdict string) OverlapRow {
 	signal, risk := t.dependency(o)
 	row := OverlapRow{Verdict: verdict, Kernel: o.kernel, TotalNS: o.ns, SharePct: t.share(o.ns),
 		ExclusiveRatio: ratio(o.exclusive(), o.ns),
-		HiddenRatio:    ratio(o.hidden, o.ns), DepRisk: risk, DepSignal: signal}
+		HiddenRatio:    ratio(o.hidden, o.ns), DepRisk: risk, DepSignal: signal, HiddenUnder: -1}
 	for site, ns := range o.sites {
 		if best := o.sites[row.PythonScope]; row.PythonScope == "" || ns > best || ns == best &&
 			site < row.PythonScope {
 			row.PythonScope = site
+		}
+	}
+	for k, ns := range o.hiders {
+		if b := row.HiddenUnder; b < 0 || ns > o.hiders[b] || ns == o.hiders[b] &&
+			t.kernels[k].Name < t.kernels[b].Name {
+			row.HiddenUnder = k
 		}
 	}
 	switch {

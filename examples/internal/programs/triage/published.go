@@ -76,9 +76,13 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 // overlapRow is a row of the published table as one of the report.
 func overlapRow(o published.OverlapRow, kernels []published.Kernel) triage.OverlapRow {
 	k := &kernels[o.Kernel]
-	return triage.OverlapRow{Priority: o.Priority, Verdict: o.Verdict, Kernel: k.Name,
+	out := triage.OverlapRow{Priority: o.Priority, Verdict: o.Verdict, Kernel: k.Name,
 		Label: classify.Default().Facts(k.Name).Short, Category: k.Category, Bucket: k.Bucket.String(),
 		PythonScope: o.PythonScope, TotalUS: float64(o.TotalNS) / 1e3, SharePct: o.SharePct,
 		ExclusiveRatio: o.ExclusiveRatio, HiddenRatio: o.HiddenRatio,
 		DepRisk: o.DepRisk, DepSignal: o.DepSignal, Recommendation: o.Recommendation}
+	if o.HiddenUnder >= 0 {
+		out.HiddenUnder = kernels[o.HiddenUnder].Name
+	}
+	return out
 }
