@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -43,7 +42,7 @@ func (a *account) advice(v *Verdict, p *params) []Action {
 		if r.loads() {
 			break // what follows is the loader: see above
 		}
-		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect),
+		add(d.StepsNS, adviceFor(overlapSteps, dialect),
 			fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", nanos(d.StepsNS),
 				d.Name))
 	}
@@ -72,7 +71,7 @@ func (r *RankVerdict) loads() bool {
 	var loading int64
 	for i := range r.Idle {
 		if c := &r.Idle[i]; c.Host {
-			loading += c.within(settings.Loads)
+			loading += c.within(ofLoader)
 		}
 	}
 	return 2*loading > r.Headroom.HostNS
@@ -96,8 +95,8 @@ func adviceOn(c finding.Cause, r *RankVerdict, dialect, record string) finding.A
 		if x.Cause != c || !x.Host || x.StepsNS == 0 {
 			continue
 		}
-		if 2*x.within(settings.Loads) > x.StepsNS {
-			return settings.LoadAhead
+		if 2*x.within(ofLoader) > x.StepsNS {
+			return loadAhead
 		}
 		if c == finding.HostCode && 2*x.within(names.Operator) > x.StepsNS {
 			return launchSetting(r, dialect) // the code is that of starting operators one by one
@@ -136,11 +135,11 @@ func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 	}
 	switch {
 	case replayed > rest:
-		return settings.BesideGraph
+		return besideGraph
 	case phase == names.Context:
-		return settings.Of(settings.PrefillGraphs, dialect)
+		return adviceFor(prefillGraphs, dialect)
 	}
-	return settings.Of(settings.CaptureGraphs, dialect)
+	return adviceFor(captureGraphs, dialect)
 }
 
 // source is the program that recorded the trace.

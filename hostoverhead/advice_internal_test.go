@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
@@ -28,16 +27,16 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 		want   finding.Advice
 	}{
 		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 10), stage(layer.StagePrefill, 0, 100, 9)},
-			settings.CaptureGraphs["sglang"]},
+			captureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 9), stage(layer.StagePrefill, 0, 100, 10)},
-			settings.PrefillGraphs["sglang"]},
+			prefillGraphs["sglang"]},
 		// the first of equals
 		{[]StageVerdict{stage(layer.StagePrefill, 0, 100, 10), stage(layer.StageDecode, 0, 100, 10)},
-			settings.PrefillGraphs["sglang"]},
-		{[]StageVerdict{stage(layer.StageDecode, 50, 50, 10)}, settings.CaptureGraphs["sglang"]},
-		{[]StageVerdict{stage(layer.StageDecode, 49, 50, 10)}, settings.CaptureGraphs["sglang"]},
-		{[]StageVerdict{stage(layer.StageDecode, 51, 50, 10)}, settings.BesideGraph},
-		{nil, settings.CaptureGraphs["sglang"]},
+			prefillGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 50, 50, 10)}, captureGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 49, 50, 10)}, captureGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 51, 50, 10)}, besideGraph},
+		{nil, captureGraphs["sglang"]},
 	} {
 		if got := launchSetting(&RankVerdict{Stages: c.stages}, "sglang"); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.stages, got.Do, c.want.Do)
@@ -60,7 +59,7 @@ func TestAdviceOnOperators(t *testing.T) {
 	for _, c := range []struct {
 		operators, python int64
 		want              finding.Advice
-	}{{51, 49, settings.CaptureGraphs["vllm"]}, {50, 50, own}, {0, 100, own}} {
+	}{{51, 49, captureGraphs["vllm"]}, {50, 50, own}, {0, 100, own}} {
 		r := &RankVerdict{Idle: []IdleCause{{Cause: finding.HostCode, Host: true, StepsNS: 100, Names: []IdleName{
 			{Name: "aten::addmm", StepsNS: c.operators}, {Name: "server.py: schedule", StepsNS: c.python}}}}}
 		if got := adviceOn(finding.HostCode, r, "vllm", ""); got != c.want {
@@ -81,7 +80,7 @@ func TestAdviceIsOfTheFramework(t *testing.T) {
 	flag := regexp.MustCompile(`(^|[ (])--[a-z]`)
 	named := 0
 	for _, of := range append(framework.All(), framework.Framework{}) {
-		list := []finding.Advice{settings.Of(settings.OverlapSteps, of.Key())}
+		list := []finding.Advice{adviceFor(overlapSteps, of.Key())}
 		for _, c := range finding.Causes() {
 			for _, stage := range []layer.Stage{layer.StageDecode, layer.StagePrefill} {
 				r := &RankVerdict{Stages: []StageVerdict{{Stage: stage, Paths: []Path{{Path: "eager", ExposedNS: 1}}}}}

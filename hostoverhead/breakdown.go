@@ -12,7 +12,6 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
-	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
@@ -203,7 +202,7 @@ type recording struct {
 	step    func(trace.NameID) bool   // says that a name is a step's annotation
 	general func(trace.NameID) string // the generalised form of a name
 	only    *trace.DeviceID           // nil: all
-	drives  threads.Drives            // nil where only is
+	drives  drives                    // nil where only is
 	ended   func() error              // of the caller's context: what is read after its end is not used
 }
 
@@ -219,7 +218,7 @@ func (w *recording) events(lane event.Lane) iter.Seq[trace.Event] {
 				return
 			}
 			if of := w.only == nil || lane == event.LaneGPU && e.Device() == *w.only || lane != event.LaneGPU &&
-				w.drives.Drive(e.Thread(), *w.only); of && !yield(e) {
+				w.drives.drive(e.Thread(), *w.only); of && !yield(e) {
 				return
 			}
 		}
@@ -229,10 +228,10 @@ func (w *recording) events(lane event.Lane) iter.Seq[trace.Event] {
 // newRecording looks at a trace. The error is names.ErrNoKernels, or that of a context that has ended.
 func newRecording(ctx context.Context, a *layer.Analysis) (*recording, error) {
 	t := a.Trace()
-	w := &recording{t: t, layers: a, general: names.ByName(t, names.Generalise), only: threads.Only(a), ended: ctx.Err,
+	w := &recording{t: t, layers: a, general: names.ByName(t, names.Generalise), only: onlyGPU(a), ended: ctx.Err,
 		step: names.ByName(t, a.IsStep)}
 	if w.only != nil {
-		w.drives = threads.Of(w.t)
+		w.drives = drivesOf(w.t)
 	}
 	for range w.kernels() {
 		return w, ctx.Err()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kind"
@@ -30,7 +29,7 @@ type workload struct {
 	t       *trace.Trace
 	devices []*deviceWork             // by id
 	general func(trace.NameID) string // the generalised form of a name
-	drives  threads.Drives
+	drives  drives
 	layers  *layer.Analysis
 	// captures is when the host records graphs: what it launches then does not run.
 	captures []interval.Span
@@ -58,7 +57,7 @@ type deviceWork struct {
 // newWorkload collects what the analyses share. The error is names.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	t := a.Trace()
-	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: threads.Of(t),
+	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: drivesOf(t),
 		devices: make([]*deviceWork, len(a.Devices))}
 	w.captures = captureSpans(t)
 	var g errgroup.Group
@@ -218,7 +217,7 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 	}
 	d.busy, d.kernels = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.kernels)
 	for th := range w.drives {
-		if w.drives.Drive(trace.ThreadIndex(th), d.id) {
+		if w.drives.drive(trace.ThreadIndex(th), d.id) {
 			d.threads = append(d.threads, trace.ThreadIndex(th))
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/internal/tools/cost"
 )
 
 // pythonLoad is the stdlib way to load a trace, and what it costs: the same
@@ -244,7 +243,7 @@ func (b *bench) once(ctx context.Context, c contender) (sample, error) {
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("%s: %w: %s", c.name, err, strings.TrimSpace(stderr.String()))
 	}
-	s := sample{took: time.Since(start), peak: cost.PeakOf(cmd.ProcessState)}
+	s := sample{took: time.Since(start), peak: peakOf(cmd.ProcessState)}
 	if !c.self {
 		return s, nil
 	}

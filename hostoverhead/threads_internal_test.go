@@ -1,10 +1,9 @@
-package threads_test
+package hostoverhead
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -30,7 +29,7 @@ func TestThreadsWorkForTheirDevices(t *testing.T) {
 	add(event.Frame, 1, 12, 0, 0, 50)
 	add(event.Frame, 3, 30, 0, 0, 50)
 	tr := built.Trace(b)
-	drives := threads.Of(tr)
+	works := drivesOf(tr)
 	want := map[int64][]trace.DeviceID{10: {0}, 11: {1}, 12: {0, 1}, 20: {2}, 30: nil}
 	seen := 0
 	for i, th := range tr.Threads() {
@@ -39,11 +38,11 @@ func TestThreadsWorkForTheirDevices(t *testing.T) {
 			continue
 		}
 		seen++
-		if !slices.Equal(drives[i], w) {
-			t.Errorf("thread %d works for %v, want %v", th.ID, drives[i], w)
+		if !slices.Equal(works[i], w) {
+			t.Errorf("thread %d works for %v, want %v", th.ID, works[i], w)
 		}
 		for d := range trace.DeviceID(3) {
-			if got, wants := drives.Drive(trace.ThreadIndex(i), d), len(w) == 0 || slices.Contains(w, d); got != wants {
+			if got, wants := works.drive(trace.ThreadIndex(i), d), len(w) == 0 || slices.Contains(w, d); got != wants {
 				t.Errorf("thread %d works for GPU %d: %v, want %v", th.ID, d, got, wants)
 			}
 		}
@@ -51,10 +50,10 @@ func TestThreadsWorkForTheirDevices(t *testing.T) {
 	if seen != len(want) {
 		t.Errorf("%d threads, want %d", seen, len(want))
 	}
-	if !drives.Drive(-1, 7) || !drives.Drive(trace.ThreadIndex(len(drives)), 7) {
+	if !works.drive(-1, 7) || !works.drive(trace.ThreadIndex(len(works)), 7) {
 		t.Error("a thread that is not known may work for any GPU")
 	}
-	if d := (threads.Drives{{0}}); d.Drive(0, 7) || !d.Drive(0, 0) {
+	if d := (drives{{0}}); d.drive(0, 7) || !d.drive(0, 0) {
 		t.Error("the first thread works for GPU 0 alone")
 	}
 }
@@ -77,7 +76,7 @@ func TestOnlyGPU(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Devices = a.Devices[:1]
-		if got := threads.Only(a); (got != nil) != c.want || got != nil && *got != one {
+		if got := onlyGPU(a); (got != nil) != c.want || got != nil && *got != one {
 			t.Errorf("one of %d GPUs: only %v, want one: %v", c.gpus, got, c.want)
 		}
 	}

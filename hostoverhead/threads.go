@@ -1,4 +1,4 @@
-package threads
+package hostoverhead
 
 import (
 	"slices"
@@ -8,18 +8,18 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Drives holds for each thread the devices that it launched on; a thread that launched nothing has those of its
+// drives holds for each thread the devices that it launched on; a thread that launched nothing has those of its
 // process.
-type Drives [][]trace.DeviceID
+type drives [][]trace.DeviceID
 
-// Of finds them through the launch links.
-func Of(t *trace.Trace) Drives {
+// drivesOf finds them through the launch links.
+func drivesOf(t *trace.Trace) drives {
 	type process struct {
 		id    int64
 		label string
 	}
 	threads := t.Threads()
-	out := make(Drives, len(threads))
+	out := make(drives, len(threads))
 	byProcess := map[process][]trace.DeviceID{}
 	processOf := func(i int) process { return process{threads[i].Process, threads[i].ProcessLabel} }
 	for e := range t.Events(event.LaneGPU) {
@@ -40,17 +40,17 @@ func Of(t *trace.Trace) Drives {
 	return out
 }
 
-// Drive reports whether a thread works for a device. A thread of a process that launched nothing in the window may
+// drive reports whether a thread works for a device. A thread of a process that launched nothing in the window may
 // work for any.
-func (w Drives) Drive(th trace.ThreadIndex, d trace.DeviceID) bool {
+func (w drives) drive(th trace.ThreadIndex, d trace.DeviceID) bool {
 	if th < 0 || int(th) >= len(w) {
 		return true
 	}
 	return len(w[th]) == 0 || slices.Contains(w[th], d)
 }
 
-// Only is the one GPU that an analysis is about where its trace has several; nil where it is about all of them.
-func Only(a *layer.Analysis) *trace.DeviceID {
+// onlyGPU is the one GPU that an analysis is about where its trace has several; nil where it is about all of them.
+func onlyGPU(a *layer.Analysis) *trace.DeviceID {
 	if len(a.Devices) != 1 || len(a.Trace().Devices()) == 1 {
 		return nil
 	}

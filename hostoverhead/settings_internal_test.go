@@ -1,4 +1,4 @@
-package settings
+package hostoverhead
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 // TestAdviceNamesWhatWasRead: each server has settings of its own, each names its flag and a document at a commit or
 // a version (or a page that has none), and the docs list the document with the date.
 func TestAdviceNamesWhatWasRead(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/host-verdict.md")
+	page, err := os.ReadFile("../docs/host-verdict.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 			continue
 		}
 		servers++
-		for what, list := range map[string]map[string]finding.Advice{"graphs": CaptureGraphs, "overlap": OverlapSteps} {
+		for what, list := range map[string]map[string]finding.Advice{"graphs": captureGraphs, "overlap": overlapSteps} {
 			s, ok := list[f.Key()]
 			if !ok {
 				t.Errorf("%s has no advice on %s", f.Name, what)
@@ -44,7 +44,7 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 			}
 		}
 	}
-	for key, s := range PrefillGraphs {
+	for key, s := range prefillGraphs {
 		if key != "" && !flag.MatchString(s.Do) || !strings.HasPrefix(s.Source, "https://") {
 			t.Errorf("%q, prefill: %+v", key, s)
 		}
@@ -53,7 +53,7 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 		t.Errorf("%d servers", servers)
 	}
 	for _, s := range []string{sglangArguments, vllmGraphs, vllmScheduler, trtllmGraphs, trtllmOverlap, tokenspeedArgs,
-		tokenspeedLoop, TorchCUDA} {
+		tokenspeedLoop, torchCUDA} {
 		if !strings.Contains(sources, s) {
 			t.Errorf("the docs do not list %s", s)
 		}

@@ -1,4 +1,4 @@
-package settings
+package hostoverhead
 
 import (
 	"strings"
@@ -16,18 +16,18 @@ const (
 	trtllmOverlap   = "https://nvidia.github.io/TensorRT-LLM/features/overlap-scheduler.html"
 	tokenspeedArgs  = "https://github.com/lightseekorg/tokenspeed/blob/026340fb8cf6b371359206df60de254af80e4ae0/docs/configuration/server.md"
 	tokenspeedLoop  = "https://github.com/lightseekorg/tokenspeed/blob/0237f2cdced235859bf25e1444069e0e82078f76/docs/design/event-loop.md"
-	TorchCUDA       = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
+	torchCUDA       = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
 )
 
-// CaptureGraphs, PrefillGraphs and OverlapSteps are settings by the framework's registry key; "" for all others.
+// captureGraphs, prefillGraphs and overlapSteps are settings by the framework's registry key; "" for all others.
 var (
 	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
 	captureAny  = finding.LaunchCall.Info().Advice
-	// BesideGraph is for launches beside graphs that run already.
-	BesideGraph = finding.Advice{Do: "Capture what is launched next to the graph in each step, or fuse it.",
-		Source: TorchCUDA + "#cuda-graphs"}
+	// besideGraph is for launches beside graphs that run already.
+	besideGraph = finding.Advice{Do: "Capture what is launched next to the graph in each step, or fuse it.",
+		Source: torchCUDA + "#cuda-graphs"}
 
-	CaptureGraphs = map[string]finding.Advice{
+	captureGraphs = map[string]finding.Advice{
 		"sglang":     {Do: "SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", Source: sglangArguments},
 		"vllm":       captureVLLM,
 		"trtllm":     {Do: "TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size (128 by default) that cover the batch sizes that run; enable_padding rounds batches up to them", Source: trtllmGraphs},
@@ -35,13 +35,13 @@ var (
 		"":           captureAny,
 	}
 	// graphs of prefills and mixed steps are other ones, where a server has them
-	PrefillGraphs = map[string]finding.Advice{
+	prefillGraphs = map[string]finding.Advice{
 		"sglang":     {Do: "SGLang: leave out --disable-piecewise-cuda-graph, and let --piecewise-cuda-graph-max-tokens cover the tokens that run", Source: sglangArguments},
 		"vllm":       captureVLLM,
 		"tokenspeed": {Do: "TokenSpeed: leave out --disable-prefill-graph and let --prefill-graph-capture-token-sizes cover the tokens that run", Source: tokenspeedArgs},
 		"":           captureAny,
 	}
-	OverlapSteps = map[string]finding.Advice{
+	overlapSteps = map[string]finding.Advice{
 		"sglang":     {Do: "SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this one runs", Source: sglangArguments},
 		"vllm":       {Do: "vLLM: --async-scheduling (on by default since v0.14 where it is supported), so that the next step is prepared while this one runs", Source: vllmScheduler},
 		"trtllm":     {Do: "TensorRT-LLM: leave disable_overlap_scheduler false (the default), so that the next step is prepared while this one runs", Source: trtllmOverlap},
@@ -50,17 +50,17 @@ var (
 	}
 )
 
-// LoadAhead is for programs that wait for a data loader.
-var LoadAhead = finding.Advice{Do: "Load ahead: raise num_workers and prefetch_factor of the DataLoader, with pin_memory=True.",
+// loadAhead is for programs that wait for a data loader.
+var loadAhead = finding.Advice{Do: "Load ahead: raise num_workers and prefetch_factor of the DataLoader, with pin_memory=True.",
 	Source: "https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading"}
 
-// Loads reports whether a range, frame or operator is a data loader's.
-func Loads(name string) bool {
+// ofLoader reports whether a range, frame or operator is a data loader's.
+func ofLoader(name string) bool {
 	return strings.Contains(name, "DataLoader") || strings.Contains(name, "utils/data/")
 }
 
-// Of is the setting for a framework.
-func Of(list map[string]finding.Advice, key string) finding.Advice {
+// adviceFor is the setting for a framework.
+func adviceFor(list map[string]finding.Advice, key string) finding.Advice {
 	if s, ok := list[key]; ok {
 		return s
 	}
