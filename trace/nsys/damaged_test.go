@@ -142,11 +142,20 @@ func TestNamesHaveNoCase(t *testing.T) {
 	}
 }
 
-// TestViewsAreNamed: where views stand for the tables the message says so.
+// TestViewsAreNamed: where views, or tables without rowids, are in the place of the tables the message says so.
 func TestViewsAreNamed(t *testing.T) {
-	path := database(t, "CREATE TABLE k (start, end); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k;")
-	if _, err := nsys.Open(context.Background(), path, trace.Options{}); !errors.Is(err, nsys.ErrNotExport) ||
-		!strings.Contains(err.Error(), "views") {
-		t.Errorf("error %v, want one that names views", err)
+	for script, want := range map[string]string{
+		"CREATE TABLE k (start, end); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k;": `"view"`,
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start PRIMARY KEY, end) WITHOUT ROWID;":        `"table without rowids"`,
+	} {
+		path := database(t, script)
+		if _, err := nsys.Open(context.Background(), path, trace.Options{}); !errors.Is(err, nsys.ErrNotExport) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that names a %s", err, want)
+		}
+	}
+	tr := open(t, database(t, strings3+"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start PRIMARY KEY, end) WITHOUT ROWID;"))
+	if !told(tr, "CUPTI_ACTIVITY_KIND_KERNEL is a table without rowids") {
+		t.Errorf("losses %+v", tr.Health().Losses)
 	}
 }

@@ -59,8 +59,8 @@ func (db *database) again() *database {
 // hasColumn reports whether the table exists and has the column.
 func (db *database) hasColumn(table, column string) bool { return db.Table(table).Column(column) >= 0 }
 
-// isView reports whether there is a view of that name.
-func (db *database) isView(name string) bool { return db.Unread[strings.ToLower(name)] == sqlite.View }
+// unread says what is in the place of a table and is not read, such as a view; "" for nothing.
+func (db *database) unread(name string) string { return db.Unread[strings.ToLower(name)] }
 
 // scan reads the columns of a table in rowid order and calls f for each row. A
 // column the table does not have reads as NULL. A missing table is no rows. What a

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,8 +89,8 @@ func (l *loader) check() error {
 	if i := slices.IndexFunc(names, func(s string) bool { return strings.HasPrefix(s, "rocpd_") }); i >= 0 {
 		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", errNotExport)}
 	}
-	if l.db.isView(tableKernel) || l.db.isView(tableRuntime) {
-		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are views, which are not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, tableKernel)}
+	if kind := cmp.Or(l.db.unread(tableKernel), l.db.unread(tableRuntime)); kind != "" {
+		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are of the kind %q, which is not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, kind, tableKernel)}
 	}
 	what := "no tables"
 	if n := len(names); n > 0 {
@@ -173,8 +174,9 @@ func (l *loader) reportMissing() {
 		{tableNVTX, "no NVTX ranges: steps and host operations unknown"},
 	} {
 		switch {
-		case l.db.isView(m.table):
-			l.b.LoseDetail(event.MissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
+		case l.db.unread(m.table) != "":
+			l.b.LoseDetail(event.MissingTable, 1, m.table+" is a "+l.db.unread(m.table)+
+				", and only tables with rowids are read: "+m.costs)
 		case !l.db.Has(m.table):
 			l.b.LoseDetail(event.MissingTable, 1, m.table+": "+m.costs)
 		}
