@@ -90,7 +90,7 @@ type nameKey struct {
 
 // nameSum is the idle time of one key.
 type nameSum struct {
-	ns, steps int64 // in the window, and of it in the steps
+	ns, steps int64 // in the window, and inside the steps
 	count     int
 }
 

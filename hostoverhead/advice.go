@@ -87,7 +87,7 @@ func (c *IdleCause) within(says func(name string) bool) (ns int64) {
 	return ns
 }
 
-// adviceOn is what helps against idle time of a cause, with the flags of the server where they are known; record is what
+// adviceOn is the advice on idle time of a cause, with the flags of the server where they are known; record is what
 // to record where the cause is unknown.
 func adviceOn(c finding.Cause, r *RankVerdict, dialect, record string) finding.Advice {
 	for i := range r.Idle {
@@ -112,7 +112,7 @@ func adviceOn(c finding.Cause, r *RankVerdict, dialect, record string) finding.A
 	return advice
 }
 
-// launchSetting is what helps against exposed launches, in the stage that has most of them: graphs of that kind of
+// launchSetting is the setting against exposed launches, in the stage that has most of them: graphs of that kind of
 // step, or wider ones where most of its kernel time is replayed already.
 func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 	// byPath is the time of kernels from graphs, that of others, and what of launching those is exposed.

@@ -133,12 +133,12 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is s
 
 // tensorSize is the tensor-parallel size of a run, 0 if unknown: one
 // device may be one of any number of ranks.
-func tensorSize(given, told, ranks int) int {
+func tensorSize(given, fromArgs, ranks int) int {
 	switch {
 	case given > 0:
 		return given
-	case told > 0:
-		return told
+	case fromArgs > 0:
+		return fromArgs
 	case ranks > 1:
 		return ranks
 	}

@@ -227,12 +227,12 @@ func position(ns int64) string { return table.Seconds(time.Duration(ns), 6) + " 
 
 // servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs,
 // DoubtUnexpectedGraphs, DoubtNoCompiledCode and DoubtUnexpectedCompiledCode.
-func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) Doubts {
+func (v *Verdict) servingIssues(a *account, args *profile.ServerArgs) Doubts {
 	server := a.l.w.server().Name
-	if told == nil {
-		told = defaultArgs[server]
+	if args == nil {
+		args = defaultArgs[server]
 	}
-	if told == nil {
+	if args == nil {
 		return Doubts{}
 	}
 	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
@@ -241,19 +241,19 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) Doubts {
 	for _, p := range paths {
 		all += p.kernels
 	}
-	who, source := cmp.Or(server, "the server"), cmp.Or(told.Path, "as told")
+	who, source := cmp.Or(server, "the server"), cmp.Or(args.Path, "as given")
 	replays, known := paths[pathGraph].kernels, a.l.w.t.Health().EmptyGraphs == 0
 	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
 	return certain(Doubts{
-		doubtIf(known && said(told.Graphs, true) && replays == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
+		doubtIf(known && said(args.Graphs, true) && replays == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
 			finding.BandUnknown,
 			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, source, steps),
-		doubtIf(known && said(told.Graphs, false) && replays > 0, DoubtUnexpectedGraphs, finding.BandUnknown,
+		doubtIf(known && said(args.Graphs, false) && replays > 0, DoubtUnexpectedGraphs, finding.BandUnknown,
 			"%s replays no graphs (%s), but graphs run %s of the %s of this window", who, source,
 			table.Counted(replays, "kernel", "kernels"), steps),
-		doubtIf(all > 0 && said(told.Compile, true) && a.d.compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
+		doubtIf(all > 0 && said(args.Compile, true) && a.d.compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
 			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, source),
-		doubtIf(all > 0 && said(told.Compile, false) && a.d.compiled > 0, DoubtUnexpectedCompiledCode,
+		doubtIf(all > 0 && said(args.Compile, false) && a.d.compiled > 0, DoubtUnexpectedCompiledCode,
 			finding.BandUnknown, "%s does not compile the model (%s), but %s of this window are of compiled code", who,
 			source, table.Counted(a.d.compiled, "kernel", "kernels")),
 	})

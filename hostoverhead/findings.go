@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// idleFindings are the idle time within the steps, one finding a cause, with what helps.
+// idleFindings are the idle time within the steps, one finding a cause, with the fix.
 func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	out := []finding.Finding{}
 	server := a.l.w.server()

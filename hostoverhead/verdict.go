@@ -92,7 +92,7 @@ type IdleCause struct {
 	Host    bool          `json:"host"`
 	Cause   finding.Cause `json:"cause"`
 	NS      int64         `json:"ns"`       // in the window
-	StepsNS int64         `json:"steps_ns"` // of it in the steps
+	StepsNS int64         `json:"steps_ns"` // part of it inside steps
 	Share   float64       `json:"share"`    // of StepsNS in the time of the steps
 	Names   []IdleName    `json:"names"`    // what ran, most time first; they add up to NS
 }
@@ -176,7 +176,7 @@ type RankVerdict struct {
 	Idle []IdleCause `json:"idle"`
 	// Transfers is the part of BusyNS in which only copies and sets run; left out where there is none.
 	Transfers *IdleCause `json:"transfers,omitempty"`
-	// Findings are the idle time in the steps, one a cause, with what helps.
+	// Findings are the idle time in the steps, one a cause, with the fix.
 	Findings []finding.Finding `json:"findings"`
 	Stages   []StageVerdict    `json:"stages"`
 	Paths    []Path            `json:"paths"`

@@ -376,7 +376,7 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			if r.LayerEvidence == ladder.RungModule {
 				detail = fmt.Sprintf("module frames of %d layers", r.Count)
 			}
-			if w.SeveralModels() {
+			if r.Model != "" && w.SeveralModels() {
 				detail = r.Model + ": " + detail
 			}
 			a.Evidence = append(a.Evidence, Evidence{For: OfLayers, Kind: r.LayerEvidence, Detail: detail,

@@ -146,11 +146,11 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			for k, j := range column {
 				found[k] = of[variant].of[j]
 			}
-			most := float32(1)
+			limit := float32(1)
 			if r.Scrambled {
-				most = segment.Scrambled
+				limit = segment.Scrambled
 			}
-			row := a.rowsOf(found, rows, most)
+			row := a.rowsOf(found, rows, limit)
 			for k, i := range r.Kernels {
 				if w.op[i] = row[k]; r.LayerEvidence != ladder.RungModule {
 					r.Layer[k] = lead.Layer[column[k]]
@@ -257,12 +257,12 @@ func (a *aligned) movable(planned bool) []int32 {
 	return list
 }
 
-// rowsOf returns the row of each answer, with a confidence of at most most, and adds those that are new to the table.
+// rowsOf returns the row of each answer, with a confidence of at most limit, and adds those that are new to the table.
 // Beyond 65 536 rows they are of no operator.
-func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, most float32) []uint16 {
+func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, limit float32) []uint16 {
 	ids := make([]uint16, len(found))
 	for k, f := range found {
-		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), Part(f.Part), f.Evidence, min(f.Confidence, most)}, rows)
+		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), Part(f.Part), f.Evidence, min(f.Confidence, limit)}, rows)
 	}
 	return ids
 }

@@ -366,6 +366,11 @@ func TestMixedRuns(t *testing.T) {
 		}
 		d := &an.Devices[0]
 		sum[c.Group] = append(sum[c.Group], judge(d, c).right)
+		for _, e := range d.Evidence {
+			if strings.HasPrefix(e.Detail, ":") {
+				t.Errorf("%s: %s: evidence %q of a model without a name", c.Group, c.Name, e.Detail)
+			}
+		}
 		var roles []layer.Role
 		share := 0.0
 		for _, m := range d.Models {

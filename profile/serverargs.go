@@ -125,14 +125,14 @@ func (a *ServerArgs) modes(f *fields) {
 }
 
 // orSection reads a flag from a section that is an object where a feature is on, and null where it is off.
-func orSection(f *fields, name string, told *bool) *bool {
+func orSection(f *fields, name string, own *bool) *bool {
 	for _, o := range f.objects {
-		if raw, ok := o.Fields[name]; ok && told == nil {
+		if raw, ok := o.Fields[name]; ok && own == nil {
 			on := document.KindOf(raw) == document.ObjectKind
 			return &on
 		}
 	}
-	return told
+	return own
 }
 
 // compilation reads vLLM's compilation_config: mode (before: level) 0 does not compile, cudagraph_mode NONE has no

@@ -3,7 +3,7 @@ package trace
 // CodeInfo explains one code of a health finding.
 type CodeInfo struct {
 	Code Code
-	// Title names it, Means says what happened, Do says what helps.
+	// Title names it, Means says what happened, Do gives the fix.
 	Title, Means, Do string
 }
 

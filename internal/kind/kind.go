@@ -144,8 +144,8 @@ func IsKernelLaunch(name string) bool {
 	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !IsGraphLaunch(name)
 }
 
-// BeginsCapture and EndsCapture recognise the calls between which a stream records a graph and runs nothing.
+// BeginsCapture reports whether a call begins to record a graph on a stream, which runs nothing until the end of it.
 func BeginsCapture(name string) bool { return strings.Contains(name, "BeginCapture") }
 
-// EndsCapture is about the call at the end, see [BeginsCapture].
+// EndsCapture reports whether a call ends what [BeginsCapture] begins.
 func EndsCapture(name string) bool { return strings.Contains(name, "EndCapture") }

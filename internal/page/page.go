@@ -102,7 +102,7 @@ type Kind uint8
 // The kinds of steps.
 const (
 	Must    Kind = iota // has to be
-	Win                 // may be won
+	Win                 // a possible gain
 	Unknown             // nothing says how much of it has to be
 	Idle                // the GPU does nothing
 	Alone               // communication that nothing hides

@@ -127,9 +127,9 @@ func (r *meetings) notes() []string {
 
 // communicated are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
 func (r *measured) communicated() []Share {
-	told, met := r.divided, r.walk.met
-	rest := r.booked[communication] - told.transfer - told.waiting
-	if told.passes == 0 {
+	split, met := r.divided, r.walk.met
+	rest := r.booked[communication] - split.transfer - split.waiting
+	if split.passes == 0 {
 		return []Share{{Name: "communication: transfer and waiting", Time: rest,
 			Note: "one rank cannot separate the two", Kind: Communication, group: groups}}
 	}
@@ -140,8 +140,8 @@ func (r *measured) communicated() []Share {
 		waiting, left = "they arrive later, and all end together", "not all ranks of a group end it together"
 	}
 	out := []Share{
-		{Name: "communication: transfer", Time: told.transfer, Note: transfer, Kind: Communication, group: groups},
-		{Name: "communication: waiting for other ranks", Time: told.waiting, Note: waiting, Kind: Communication,
+		{Name: "communication: transfer", Time: split.transfer, Note: transfer, Kind: Communication, group: groups},
+		{Name: "communication: waiting for other ranks", Time: split.waiting, Note: waiting, Kind: Communication,
 			group: groups},
 	}
 	if rest > 0 {

@@ -43,7 +43,7 @@ const (
 // CodeCopies is that of kernels that copy, cast or clear. They take time; how much of it has to be is not known.
 const CodeCopies = "copies"
 
-// A defect is why an operator is above its floor, and what helps.
+// A defect is why an operator is above its floor, and the fix.
 type defect struct{ text, do string }
 
 // findings are what a pass loses above its floor, a heading of the waterfall each, and what makes floors doubtful.
@@ -447,7 +447,7 @@ func (w *Work) Unaligned() (multiple int64, sizes []string) {
 	return multiple, sizes
 }
 
-// padding is what helps misaligned sizes.
+// padding is the fix for misaligned sizes.
 func padding(w *Work) string {
 	multiple, sizes := w.Unaligned()
 	return fmt.Sprintf("Pad %s to a multiple of %d elements.", strings.Join(sizes, " and "), multiple)

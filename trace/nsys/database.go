@@ -79,10 +79,11 @@ func (db *database) scan(table string, columns []string, f func(row) error) erro
 		}
 		if r.Damaged > damaged {
 			damaged = r.Damaged
-			lost.missing++
+			between := int64(1) // at least; how many were before the first row is unknown
 			if rows > 0 {
-				lost.missing += max(0, r.Rowid-last-2)
+				between = max(1, r.Rowid-last-1)
 			}
+			lost.missing += between
 		}
 		rows, last = rows+1, r.Rowid
 		return f(row{r})

@@ -176,7 +176,7 @@ func (l *loader) reportMissing() {
 		switch {
 		case l.db.unread(m.table) != "":
 			l.b.LoseDetail(event.MissingTable, 1, m.table+" is a "+l.db.unread(m.table)+
-				", and only tables with rowids are read: "+m.costs)
+				", which is not read: "+m.costs)
 		case !l.db.Has(m.table):
 			l.b.LoseDetail(event.MissingTable, 1, m.table+": "+m.costs)
 		}

@@ -157,7 +157,7 @@ func (l *loader) addAll(scanners []*scanner, rows int64) (noTime int64) {
 	var zero zeroRows
 	add := func(e trace.EventData) { l.b.Add(e) }
 	done := make([]bool, len(scanners))
-	var added, told int64
+	var added, reported int64
 	report := func(read int64) {
 		if l.cfg.Progress != nil {
 			l.cfg.Progress(trace.Progress{Read: read, Size: l.db.Size, Events: added})
@@ -182,8 +182,8 @@ func (l *loader) addAll(scanners []*scanner, rows int64) (noTime int64) {
 			}
 			added += int64(len(batch))
 			s.free <- batch[:0]
-			if added-told >= progressRows {
-				told = added
+			if added-reported >= progressRows {
+				reported = added
 				report(int64(float64(l.db.Size) * float64(added) / float64(max(rows, added))))
 			}
 		}

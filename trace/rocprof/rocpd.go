@@ -136,6 +136,7 @@ func (c *joined) int(i int) int64 {
 
 // reference finds the row of another table.
 type reference struct {
+	name   string          // of the table
 	by     place           // the column that has its id
 	ids    map[int64]int64 // the rowid of each id, nil where they are the same
 	finder *sqlite.Finder
@@ -168,7 +169,7 @@ func (r *rocpd) rows(suffix, table string, joins []join, f func(*joined) error, 
 		if t.Column("id") < 0 {
 			continue
 		}
-		references[i].finder = r.Finder(t, wanted[i+1])
+		references[i].name, references[i].finder = t.Name, r.Finder(t, wanted[i+1])
 		if !t.IsRowid("id") {
 			ids := map[int64]int64{}
 			references[i].ids = ids
@@ -180,7 +181,7 @@ func (r *rocpd) rows(suffix, table string, joins []join, f func(*joined) error, 
 			}
 		}
 	}
-	return r.scan(table+suffix, wanted[0], func(row *sqlite.Row) error {
+	err := r.scan(table+suffix, wanted[0], func(row *sqlite.Row) error {
 		clear(c.rows)
 		c.rows[0] = row
 		for i := range references {
@@ -190,6 +191,13 @@ func (r *rocpd) rows(suffix, table string, joins []join, f func(*joined) error, 
 		}
 		return f(&c)
 	})
+	for _, ref := range references {
+		if ref.finder != nil && ref.finder.Damaged() > 0 {
+			r.b.LoseDetail(event.BadEvent, ref.finder.Damaged(),
+				"rows of "+ref.name+" on damaged pages, which rows of "+table+" refer to")
+		}
+	}
+	return err
 }
 
 // find puts the row that c refers to at its place.
@@ -233,8 +241,7 @@ func device(s *joined, kind, index int) trace.DeviceID {
 
 func (r *rocpd) readKernels(suffix string) error {
 	joins := []join{{"k", "rocpd_info_kernel_symbol", "t.kernel_id"}, {"e", "rocpd_event", "t.event_id"},
-		{"a", agents, "t.agent_id"},
-		{"q", "rocpd_info_queue", "t.queue_id"}, {"p", "rocpd_info_process", "t.pid"}}
+		{"a", agents, "t.agent_id"}}
 	return r.rows(suffix, "rocpd_kernel_dispatch", joins, func(s *joined) error {
 		name := s.text(2)
 		if name == "" {

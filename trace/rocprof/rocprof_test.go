@@ -341,6 +341,43 @@ func FuzzDatabase(f *testing.F) {
 	})
 }
 
+// TestDamagedReferences: kernels whose names or GPUs are on a damaged page are kept, and that is counted.
+func TestDamagedReferences(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	database(t, path, 1)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root, size int64
+	err = sqlitex.ExecuteTransient(conn, "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master "+
+		"WHERE name LIKE 'rocpd_info_kernel_symbol%'", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		root, size = s.ColumnInt64(0), s.ColumnInt64(1)
+		return nil
+	}})
+	if err = errors.Join(err, conn.Close()); err != nil || root == 0 {
+		t.Fatal(root, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[(root-1)*size] = 0
+	tr, err := trace.Read(t.Context(), bytes.NewReader(text), trace.Options{Formats: rocprof.Formats()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := int64(0)
+	for _, l := range tr.Health().Losses {
+		if l.Reason == event.BadEvent && strings.Contains(l.Detail, "rocpd_info_kernel_symbol") {
+			counted += l.Count
+		}
+	}
+	if n := tr.Len(event.LaneGPU); n != 21 || counted != 20 || tr.Health().Status == trace.HealthOK {
+		t.Errorf("%d activities, %d references counted, health %v; want 21, 20 and a remark", n, counted, tr.Health().Status)
+	}
+}
+
 // TestDamagedDatabases: a byte anywhere that is another one, and a file that ends anywhere, are read or refused.
 func TestDamagedDatabases(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seed.db")

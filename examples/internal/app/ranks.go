@@ -73,16 +73,16 @@ func (e *Env) FindRanks(ctx context.Context, paths []string, recordings string) 
 	if len(ranks.Recordings) < n {
 		e.Notef("1 of %d recordings: %s; --recordings all reads all", n, ranks.Recordings[0].Name)
 	}
-	told := 0
+	named := 0
 	for i := range ranks.Recordings {
 		for _, f := range ranks.Recordings[i].Files {
-			if told++; told <= unreadNotes {
+			if named++; named <= unreadNotes {
 				e.Notef("reading %s", f.Path)
 			}
 		}
 	}
-	if told > unreadNotes {
-		e.Notef("reading %d more", told-unreadNotes)
+	if named > unreadNotes {
+		e.Notef("reading %d more", named-unreadNotes)
 	}
 	return ranks, nil
 }

@@ -58,7 +58,7 @@ func (r *exportResult) markdown(b *bytes.Buffer) error {
 	fmt.Fprintf(b, "\n## Nsight Systems export: %s kernels, %s API calls, %s NVTX ranges\n\n%s bytes of SQLite. Python runs `%s`: the three queries alone, nothing is analysed. strata reads the same rows, sorts them and links launches to kernels.\n\n",
 		table.Count(int64(r.stats.Kernels)), table.Count(int64(r.stats.Calls)), table.Count(int64(r.stats.Ranges)),
 		table.Count(r.bytes), pythonQueries)
-	t := table.New(table.Text("What"), table.Number("Time (s)"), spreadColumn(), table.Number("ns/row"),
+	t := table.New(table.Text("What"), table.Number("Time (s)"), table.Number("Spread"), table.Number("ns/row"),
 		table.Number("Peak memory"), table.Number("Python's time"), table.Number("Python's memory"))
 	for _, x := range r.rows {
 		times, memory := x.against(r.find(pythonExport, x.file))

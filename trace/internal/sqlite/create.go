@@ -75,7 +75,8 @@ var (
 // maxSQL is the longest statement that SQLite itself takes (https://www.sqlite.org/limits.html).
 const maxSQL = 1_000_000
 
-// parseTable reads the columns from the statement that made a table. why is what it is where it is no table with rowids.
+// parseTable reads the columns from the statement that made a table; it returns nil, and what it made, where that is no
+// table with rowids.
 func parseTable(sql string) (t *Table, why string) {
 	all := tokens(sql[:min(len(sql), maxSQL)])
 	open := slices.IndexFunc(all, func(t token) bool { return t.is("(") })

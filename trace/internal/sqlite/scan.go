@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"sort"
 )
 
 // Kinds of b-tree pages that tables are made of (§1.6).
@@ -98,6 +100,18 @@ func (h *header) cell(b []byte, i int) []byte {
 	return b[min(int(binary.BigEndian.Uint16(h.cells[2*i:])), len(b)):]
 }
 
+// child returns child i of an interior page, which has one more than cells; 0, which is no page, where the cell is damaged.
+func (h *header) child(b []byte, i int) uint32 {
+	if i == h.count() {
+		return h.right
+	}
+	cell := h.cell(b, i)
+	if len(cell) < 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(cell)
+}
+
 // Scan calls f for each row of a table, in the order of their rowids; a column that the table lacks is null. It
 // returns how many pages were damaged, whose rows are missing. An error of f ends it and is returned as it is.
 func (db *Database) Scan(ctx context.Context, t *Table, columns []string, f func(*Row) error) (int64, error) {
@@ -136,15 +150,11 @@ func (s *scan) walk(page uint32, depth int) error {
 	case !ok:
 		s.row.Damaged++
 	case h.kind == interiorPage:
-		children := make([]uint32, 0, h.count()+1)
-		for i := range h.count() {
-			var child uint32
-			if cell := h.cell(b, i); len(cell) >= 4 {
-				child = binary.BigEndian.Uint32(cell)
-			}
-			children = append(children, child)
+		children := make([]uint32, h.count()+1) // the next read overwrites b
+		for i := range children {
+			children[i] = h.child(b, i)
 		}
-		for _, child := range append(children, h.right) {
+		for _, child := range children {
 			if err := s.walk(child, depth+1); err != nil {
 				return err
 			}
@@ -166,30 +176,11 @@ func (s *scan) walk(page uint32, depth int) error {
 // LastRowid returns the largest rowid of a table, 0 where it has none or its pages cannot be read. It costs a
 // page for each level of the tree.
 func (db *Database) LastRowid(t *Table) int64 {
-	c := db.cursor(0)
-	page := t.root
-	for range maxDepth {
-		if page == 0 || page > db.pages {
-			return 0
-		}
-		b, err := c.read(page)
-		h, ok := header{}, false
-		if err == nil {
-			h, ok = c.parsePage(page, b)
-		}
-		switch {
-		case !ok:
-			return 0
-		case h.kind == interiorPage:
-			page = h.right
-		case h.count() == 0:
-			return 0
-		default:
-			_, rowid, _, _ := cellHead(h.cell(b, h.count()-1))
-			return rowid
-		}
+	b, h, _, err := db.Finder(t, nil).leaf(math.MaxInt64)
+	if err != nil || h.count() == 0 {
+		return 0
 	}
-	return 0
+	return h.rowid(h.cell(b, h.count()-1))
 }
 
 // Finder finds rows of a table by their rowid. It serves one goroutine.
@@ -208,48 +199,43 @@ func (db *Database) Finder(t *Table, columns []string) *Finder {
 
 // Find returns the row with a rowid, nil where there is none. It is valid until the next call.
 func (f *Finder) Find(rowid int64) (*Row, error) {
-	db := f.row.db
-	page := f.root
-	for depth := range maxDepth {
-		if page == 0 || page > db.pages {
-			return nil, nil
-		}
+	b, h, at, err := f.leaf(rowid)
+	if err != nil || at == h.count() || h.rowid(h.cell(b, at)) != rowid {
+		return nil, err
+	}
+	if !f.row.parse(h.cell(b, at)) {
+		f.row.Damaged++
+		return nil, nil
+	}
+	return f.row, nil
+}
+
+// Damaged is how many rows were not found because a page was damaged.
+func (f *Finder) Damaged() int64 { return f.row.Damaged }
+
+// leaf returns the page that a row with this rowid is on, and the place of its first cell whose rowid is not below.
+// Where the way there is damaged, that is counted, and the page has no cells.
+func (f *Finder) leaf(rowid int64) (b []byte, h header, at int, err error) {
+	db, page := f.row.db, f.root
+	for depth := 0; page > 0 && page <= db.pages && depth < maxDepth; depth++ {
 		if depth == len(f.level) {
 			f.level = append(f.level, db.cursor(0))
 		}
-		b, err := f.level[depth].read(page)
-		if err != nil {
-			return nil, fmt.Errorf("page %d: %w", page, err)
+		if b, err = f.level[depth].read(page); err != nil {
+			return nil, header{}, 0, fmt.Errorf("page %d: %w", page, err)
 		}
-		h, ok := f.row.parsePage(page, b)
-		if !ok {
-			return nil, nil
+		var ok bool
+		if h, ok = f.row.parsePage(page, b); !ok {
+			break
 		}
-		// The first cell whose rowid is not below the one looked for.
-		low, high := 0, h.count()
-		for low < high {
-			middle := (low + high) / 2
-			if h.rowid(h.cell(b, middle)) < rowid {
-				low = middle + 1
-			} else {
-				high = middle
-			}
-		}
+		at = sort.Search(h.count(), func(i int) bool { return h.rowid(h.cell(b, i)) >= rowid })
 		if h.kind == leafPage {
-			if low == h.count() || h.rowid(h.cell(b, low)) != rowid || !f.row.parse(h.cell(b, low)) {
-				return nil, nil
-			}
-			return f.row, nil
+			return b, h, at, nil
 		}
-		page = h.right
-		if low < h.count() {
-			page = 0
-			if cell := h.cell(b, low); len(cell) >= 4 {
-				page = binary.BigEndian.Uint32(cell)
-			}
-		}
+		page = h.child(b, at)
 	}
-	return nil, nil
+	f.row.Damaged++
+	return nil, header{}, 0, nil
 }
 
 // rowid is that of a cell; on an interior page the largest of its child.

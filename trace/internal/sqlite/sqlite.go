@@ -18,18 +18,18 @@ import (
 	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
-// What a database has beside tables with rowids, as [Database.Unread] calls it.
-const (
-	View         = "view"
-	virtualTable = "virtual table"
-	withoutRowid = "table without rowids"
-	otherTable   = "table of another kind"
-)
-
 // Types of the rows of the list of tables that are read.
 const (
 	typeView  = "view"
 	typeTable = "table"
+)
+
+// What is no table with rowids, as [Database.Unread] calls it; and a view.
+const (
+	virtualTable = "virtual table"
+	withoutRowid = "table without rowids"
+	withoutRoot  = "table whose first page is missing"
+	otherTable   = "table of another kind"
 )
 
 // Magic is how each SQLite 3 database begins.
@@ -48,7 +48,7 @@ var (
 // Database is an open database. Several goroutines may read its tables.
 type Database struct {
 	Tables map[string]*Table // by the name in lower case; SQLite's names have no case
-	Unread map[string]string // what else can be selected from, by the name in lower case: [View] and others
+	Unread map[string]string // what else can be selected from, by the name in lower case: "view", "virtual table" …
 	Size   int64             // bytes
 
 	file     *os.File
@@ -140,15 +140,17 @@ func (db *Database) readSchema(ctx context.Context) error {
 		key := strings.ToLower(name)
 		switch r.Text(0) {
 		case typeView:
-			db.Unread[key] = View
+			db.Unread[key] = typeView
 		case typeTable:
-			t, why := parseTable(sql)
-			if t == nil || root < 1 || root > int64(db.pages) {
+			switch t, why := parseTable(sql); {
+			case t == nil:
 				db.Unread[key] = why
-				break
+			case root < 1 || root > int64(db.pages):
+				db.Unread[key] = withoutRoot
+			default:
+				t.Name, t.root = name, uint32(root)
+				db.Tables[key] = t
 			}
-			t.Name, t.root = name, uint32(root)
-			db.Tables[key] = t
 		}
 		return nil
 	})

@@ -231,7 +231,7 @@ func TestWhatIsNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, want := range map[string]string{"w": "table without rowids", "v": sqlite.View, "f": "virtual table"} {
+	for name, want := range map[string]string{"w": "table without rowids", "v": "view", "f": "virtual table"} {
 		if db.Unread[name] != want || db.Has(name) {
 			t.Errorf("%s is a %q, want %q", name, db.Unread[name], want)
 		}
@@ -320,6 +320,55 @@ func TestDamageCostsItsPages(t *testing.T) {
 	}
 	if rows, damaged, err := count(loop); rows != 0 || damaged == 0 || err != nil {
 		t.Errorf("pages in a ring: %d rows, %d damaged, %v", rows, damaged, err)
+	}
+}
+
+// TestDamageIsCounted: a page that a Finder needs and cannot read, and a table whose root is not in the file.
+func TestDamageIsCounted(t *testing.T) {
+	path := write(t, `PRAGMA page_size = 512; CREATE TABLE t (a); CREATE TABLE u (a);
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 2000) INSERT INTO t SELECT i FROM n;`)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := 3; page < len(data)/512; page++ {
+		if data[page*512] == 0x0d {
+			data[page*512] = 0
+			break
+		}
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := reference.OpenConn(path, reference.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sqlitex.ExecuteScript(conn,
+		"PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = 99999 WHERE name = 'u';", nil)
+	if err = errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if db.Has("u") || db.Unread["u"] != "table whose first page is missing" {
+		t.Errorf("u is %v, %q", db.Table("u"), db.Unread["u"])
+	}
+	f, lost := db.Finder(db.Table("t"), []string{"a"}), int64(0)
+	for id := range int64(2000) {
+		r, err := f.Find(id + 1)
+		if err != nil || r != nil && r.Int(0) != id+1 {
+			t.Fatalf("row %d: %v, %v", id+1, r, err)
+		}
+		if r == nil {
+			lost++
+		}
+	}
+	if lost == 0 || lost > 200 || f.Damaged() != lost {
+		t.Errorf("%d rows are not found, %d counted", lost, f.Damaged())
 	}
 }
 

@@ -59,9 +59,14 @@ func (l *indexList) Set(s string) error {
 // redactFlag is a flag with the parts to hide.
 type redactFlag perfetto.Redaction
 
-// parts are what can be redacted, by the words of the flag.
-func (r *redactFlag) parts() map[string]*bool {
-	return map[string]*bool{"paths": &r.Paths, "names": &r.Names, "shapes": &r.Shapes, "model-files": &r.ModelFiles}
+// redactPart is what can be redacted, by its word.
+type redactPart struct {
+	word string
+	on   *bool
+}
+
+func (r *redactFlag) parts() []redactPart {
+	return []redactPart{{"paths", &r.Paths}, {"names", &r.Names}, {"shapes", &r.Shapes}, {"model-files", &r.ModelFiles}}
 }
 
 // redactAll is the word for all parts.
@@ -70,9 +75,9 @@ const redactAll = "all"
 // String implements flag.Value.
 func (r *redactFlag) String() string {
 	var on []string
-	for _, part := range []string{"paths", "names", "shapes", "model-files"} {
-		if *r.parts()[part] {
-			on = append(on, part)
+	for _, p := range r.parts() {
+		if *p.on {
+			on = append(on, p.word)
 		}
 	}
 	return strings.Join(on, ",")
@@ -82,10 +87,10 @@ func (r *redactFlag) String() string {
 func (r *redactFlag) Set(s string) error {
 	for _, word := range strings.Split(s, ",") {
 		word = strings.TrimSpace(word)
-		known := word == redactAll
-		for part, on := range r.parts() {
-			if word == part || word == redactAll {
-				*on, known = true, true
+		known := false
+		for _, p := range r.parts() {
+			if word == p.word || word == redactAll {
+				*p.on, known = true, true
 			}
 		}
 		if !known {
