@@ -579,7 +579,7 @@ func (l *line) finishCapture(f *ladder.Frames, layers int) {
 		}
 	}
 	if inside == 0 && l.nameful && layers >= 2 {
-		if st, ok := segment.Best(&l.seq, layers); ok && segment.Alike(st) {
+		if st, ok := segment.Best(&l.seq, layers); ok && st.Similarity >= segment.MinSimilarity {
 			for lay := range layers {
 				for i := st.Starts[lay]; i < st.Starts[lay+1]; i++ {
 					l.layer[i] = int32(lay)

@@ -19,7 +19,7 @@ import (
 // take turns within layers, unlike those of passes that run on a stream each.
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	streams, count := w.streamsOf(kernels)
-	if len(streams) < 2 || !segment.Half(count[streams[0]], count[streams[1]], count[streams[1]]) {
+	if len(streams) < 2 || segment.HalfShare*count[streams[1]] < count[streams[0]] {
 		return 0, false
 	}
 	first, second := streams[0], streams[1]
@@ -49,7 +49,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 		}
 	}
 	return second, roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] &&
-		segment.Half(count[first], count[second], shared)
+		segment.AtLeast(shared, segment.HalfNames, count[second])
 }
 
 // withoutHalf splits off the kernels of a second half of the batch; second is empty where there is none.

@@ -7,7 +7,6 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -48,7 +47,6 @@ type Work struct {
 	empty    []Span // steps that launched nothing, by start
 	Models   map[ModelKey]*Model
 	variants []*variant
-	alike    *model.Names
 
 	// By kernel, None outside of any: the block of its layer, and once they are placed its pass and layer.
 	Half  []int8

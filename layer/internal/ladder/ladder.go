@@ -156,7 +156,7 @@ func (w *Work) assignCut(results []*Result, n int) {
 func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	c, seen := known[r.Seq]
 	if !seen {
-		if best, ok := segment.Best(r.Seq, n); ok && segment.Alike(best) {
+		if best, ok := segment.Best(r.Seq, n); ok && best.Similarity >= segment.MinSimilarity {
 			c = best
 		}
 		known[r.Seq] = c
@@ -307,9 +307,14 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		}
 	}
 	found := slices.ContainsFunc(results, func(r *Result) bool { return r.Count > 0 })
-	n := clearVote(results)
-	if !segment.Contradicts(n, m.Layers) {
-		n = 0
+	var whole []*Sequence
+	for _, r := range results {
+		if r.LayerEvidence == RungRepeat && r.Cut == Uncut {
+			whole = append(whole, r.Seq)
+		}
+	}
+	n := segment.Contradiction(whole, m.Layers)
+	if n == 0 {
 		// Where every pass was cut at every second or third occurrence of its anchor only, the trace may have more
 		// layers.
 		if !found || !slices.ContainsFunc(results, func(r *Result) bool {
@@ -317,7 +322,9 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		}) {
 			n = voteLayers(results)
 		}
-		if found && (n <= m.Layers || n%m.Layers != 0) || !strongVote(results, n) {
+		if found && (n <= m.Layers || n%m.Layers != 0) || !slices.ContainsFunc(results, func(r *Result) bool {
+			return segment.StrongVote(r.Seq, n)
+		}) {
 			n = 0
 		}
 	}
@@ -341,24 +348,7 @@ func hasBothEnds(r *Result) bool {
 		}
 		behind++
 	}
-	return segment.Ended(behind) && r.Layer[0] == None && r.First == 0
-}
-
-// clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one
-// of them leaves a doubt.
-func clearVote(results []*Result) int {
-	var whole []*Sequence
-	for _, r := range results {
-		if r.LayerEvidence == RungRepeat && r.Cut == Uncut {
-			whole = append(whole, r.Seq)
-		}
-	}
-	return segment.ClearVotes(whole)
-}
-
-// strongVote says whether n layers explain some pass well enough to contradict a config.
-func strongVote(results []*Result, n int) bool {
-	return slices.ContainsFunc(results, func(r *Result) bool { return segment.StrongVote(r.Seq, n) })
+	return behind >= segment.EndKernels && r.Layer[0] == None && r.First == 0
 }
 
 // Found is what the passes of a GPU were found to be.

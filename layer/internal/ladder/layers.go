@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -27,15 +26,15 @@ type Result struct {
 	LayerEvidence  Rung
 	LayerConf      float64
 	doubts         segment.Doubts
-	Scrambled      bool         // names and times of its records do not belong together
-	foreign        bool         // read by a whole pass whose layers are unlike these
-	st             *segment.Cut // nil unless by anchors or repeats
-	variant        *variant     // what passes like it run
-	instance       int          // of the model, see ModelKey
-	read           *reading     // nil where its layers are its own
-	Missing        []model.Gap  // columns of the variant whose records are missing
-	atStart, atEnd bool         // the window begins, ends, with it
-	CutFirst       bool         // the first layer is cut by the window
+	Scrambled      bool          // names and times of its records do not belong together
+	foreign        bool          // read by a whole pass whose layers are unlike these
+	st             *segment.Cut  // nil unless by anchors or repeats
+	variant        *variant      // what passes like it run
+	instance       int           // of the model, see ModelKey
+	read           *reading      // nil where its layers are its own
+	Missing        []segment.Gap // columns of the variant whose records are missing
+	atStart, atEnd bool          // the window begins, ends, with it
+	CutFirst       bool          // the first layer is cut by the window
 	CutLast        bool
 	framed         frameSpan // what frames show of the calls whose layers it has: see cutByFrames
 }
@@ -198,7 +197,7 @@ func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fit
 			best, most = f, like
 		}
 	}
-	return best, segment.Foreign(most)
+	return best, most < segment.DoubtForeign
 }
 
 // byFitted writes the layers of a pass that the window cuts.

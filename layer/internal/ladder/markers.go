@@ -127,7 +127,8 @@ func (b *pieces) adopt(s *Sequence) {
 		case b.ns[k] != 0:
 			f = segment.StackIn(part, b.n)
 		default:
-			if c, ok := segment.Best(part, b.n); ok && segment.Idle(c) {
+			if c, ok := segment.Best(part, b.n); ok && c.Similarity >= segment.IdleSimilarity &&
+				c.Comb.Cost < segment.IdleUneven {
 				f = segment.Stack{From: c.Starts[0], To: c.Starts[b.n], N: b.n}
 			}
 		}
@@ -142,10 +143,11 @@ func (b *pieces) adopt(s *Sequence) {
 func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 	drafts := false
 	// most pieces are something else: short ones between the stacks may be runs of a draft model
-	if !segment.MarksHold(b.votes[b.n], b.inner) {
+	if !segment.AtLeast(b.votes[b.n], segment.MarkShare, b.inner) {
 		// no other piece holds a stack, though the window shows one pass only
-		alone := len(b.votes) == 1 && segment.DraftsHold(b.all[b.n], s.Len())
-		if drafts = m.exact && (alone || segment.DraftsHold(b.covered[b.n], b.innerKernels)); !drafts {
+		alone := len(b.votes) == 1 && segment.AtLeast(b.all[b.n], segment.DraftShare, s.Len())
+		drafts = m.exact && (alone || segment.AtLeast(b.covered[b.n], segment.DraftShare, b.innerKernels))
+		if !drafts {
 			return nil, nil
 		}
 	}

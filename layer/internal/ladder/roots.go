@@ -28,7 +28,7 @@ func (w *Work) modelClasses(f *Frames, calls []moduleCall) map[string]bool {
 	}
 	for class, kernels := range largest {
 		if !is[class] {
-			is[class] = segment.GraphStack(segment.Number(w.sequenceOf(kernels)))
+			is[class] = segment.Number(w.sequenceOf(kernels)) >= segment.StackLayers
 		}
 	}
 	return is

@@ -82,8 +82,10 @@ func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int,
 	}
 	guesses := segment.Guesses(s, true)
 	if len(guesses) == 0 {
-		given, _ := segment.GivenComb(s, model.Layers)
-		return given.Pos, model.Layers, RungStructure
+		if given := segment.Combs(s, model.Layers, 1); len(given) > 0 && given[0].Cost < segment.CombUneven {
+			comb = given[0].Pos
+		}
+		return comb, model.Layers, RungStructure
 	}
 	n := model.Layers
 	best := max(0, slices.IndexFunc(guesses, func(g segment.Guess) bool { return n >= 2 && g.N%n == 0 }))

@@ -5,14 +5,13 @@ import (
 	"math"
 	"slices"
 
-	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
 // A variant is what passes of one kind run, as most of them do: a prefill, a decode step, a run of a draft model.
 type variant struct {
-	*model.Cluster
+	*segment.Cluster
 	lead     *Result // a pass that runs exactly that
 	n        int     // layers that it shows by itself
 	instance int
@@ -22,33 +21,23 @@ type variant struct {
 // reading is what a pass has of its variant: the column of each kernel of its line.
 type reading struct {
 	variant *variant
-	pass    model.Pass
+	pass    segment.Pass
 }
 
 // rowsOf are the kernels of a pass's line as the model sees them. end is when the GPU last ended what it ran before.
-func (w *Work) rowsOf(line []int32, end trace.Time) ([]model.Row, trace.Time) {
-	rows := make([]model.Row, len(line))
+func (w *Work) rowsOf(line []int32, end trace.Time) ([]segment.Row, trace.Time) {
+	rows := make([]segment.Row, len(line))
 	for k, i := range line {
 		e := w.Act(i)
-		rows[k] = model.Row{Name: w.ID[i], Time: model.SpanOf(int64(e.Duration())),
-			Gap: model.SpanOf(int64(e.Start() - end))}
+		rows[k] = segment.Row{Name: w.ID[i], Time: segment.SpanOf(int64(e.Duration())),
+			Gap: segment.SpanOf(int64(e.Start() - end))}
 		end = max(end, e.End())
 	}
 	return rows, end
 }
 
-// modelNames says what names have in common.
-func (w *Work) modelNames() *model.Names {
-	if w.alike == nil {
-		w.alike = &model.Names{Base: w.base, Kind: make([]model.Kind, len(w.roles))}
-		for id, role := range w.roles {
-			if segment.Interchangeable(role) {
-				w.alike.Kind[id] = model.Kind(role)
-			}
-		}
-	}
-	return w.alike
-}
+// names says what names have in common.
+func (w *Work) names() segment.Names { return segment.Names{Base: w.base, Role: w.roles} }
 
 // findVariants groups the passes by what they run, divides those between which a boundary is missing, and reads those
 // with missing records by the others.
@@ -58,10 +47,10 @@ func (w *Work) findVariants(results []*Result) []*Result {
 		return results
 	}
 	all := w.stretchesOf(results)
-	if divided := w.divideHidden(results, model.Hidden(all)); len(divided) > len(results) {
+	if divided := w.divideHidden(results, segment.Hidden(all)); len(divided) > len(results) {
 		results, all = divided, w.stretchesOf(divided)
 	}
-	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
+	clusters, pieces := segment.Find(all, w.names(), func() bool { return w.Ended() != nil })
 	if w.Ended() != nil {
 		return results
 	}
@@ -81,7 +70,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 			}
 			out = append(out, r)
 		case len(passes) == 1:
-			if passes[0].Profile != model.Outside {
+			if passes[0].Profile != segment.Outside {
 				r.follows(w.variants[passes[0].Profile], passes[0])
 			}
 			out = append(out, r)
@@ -93,7 +82,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 }
 
 // follows notes how a pass is read by its variant.
-func (r *Result) follows(v *variant, p model.Pass) {
+func (r *Result) follows(v *variant, p segment.Pass) {
 	r.variant, r.read, r.Missing = v, &reading{v, p}, p.Missing
 }
 
@@ -105,8 +94,8 @@ func markEdges(results []*Result) {
 }
 
 // stretchesOf are passes as the model sees them: of those that run the same, only some with their times.
-func (w *Work) stretchesOf(results []*Result) []model.Stretch {
-	all := make([]model.Stretch, len(results))
+func (w *Work) stretchesOf(results []*Result) []segment.Stretch {
+	all := make([]segment.Stretch, len(results))
 	first, seen := map[*Sequence]int{}, map[*Sequence]int{}
 	end := w.Act(results[0].line[0]).Start()
 	for p, r := range results {
@@ -119,7 +108,7 @@ func (w *Work) stretchesOf(results []*Result) []model.Stretch {
 		} else {
 			all[p].Like = k + 1
 		}
-		if seen[r.Seq]++; seen[r.Seq] <= model.TimedAlike {
+		if seen[r.Seq]++; seen[r.Seq] <= segment.TimedAlike {
 			all[p].Rows, end = w.rowsOf(r.line, end)
 			continue
 		}
@@ -136,16 +125,16 @@ func (w *Work) stretchesOf(results []*Result) []model.Stretch {
 func (w *Work) readLoose(run []int32) *Result {
 	r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose})
 	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
-	var profiles []*model.Profile
+	var profiles []*segment.Profile
 	var of []*variant
 	for _, v := range w.variants {
 		if v.lead != nil && v.lead.Count > 0 && len(rows) >= looseShare(len(v.Columns)) && len(of) < mostLoose {
 			profiles, of = append(profiles, v.Profile), append(of, v)
 		}
 	}
-	read := model.Decode(model.Stretch{Rows: rows, Open: model.Ends{Start: true, End: true}}, profiles)
-	if len(read.Passes) != 1 || read.Passes[0].Profile == model.Outside ||
-		!segment.Readable(read.Passes[0].Matched(), len(rows)) {
+	read := segment.Decode(segment.Stretch{Rows: rows, Open: segment.Cuts{Start: true, End: true}}, profiles)
+	if len(read.Passes) != 1 || read.Passes[0].Profile == segment.Outside ||
+		!segment.AtLeast(read.Passes[0].Matched(), segment.ReadClose, len(rows)) {
 		return nil
 	}
 	v := of[read.Passes[0].Profile]
@@ -171,12 +160,12 @@ func (w *Work) divideHidden(results []*Result, at [][]int) (out []*Result) {
 			out = append(out, r)
 			continue
 		}
-		passes := make([]model.Pass, len(at[p])+1)
+		passes := make([]segment.Pass, len(at[p])+1)
 		for k, from := range at[p] {
 			passes[k+1].From = from
 		}
 		for k := range passes {
-			passes[k].Profile = model.Outside
+			passes[k].Profile = segment.Outside
 		}
 		out = append(out, w.divide(r, passes)...)
 	}
@@ -184,7 +173,7 @@ func (w *Work) divideHidden(results []*Result, at [][]int) (out []*Result) {
 }
 
 // divide makes passes of one between whose parts the boundary is missing.
-func (w *Work) divide(r *Result, passes []model.Pass) []*Result {
+func (w *Work) divide(r *Result, passes []segment.Pass) []*Result {
 	place := placesIn(r.Kernels, r.line)
 	var out []*Result
 	from := 0
@@ -199,7 +188,7 @@ func (w *Work) divide(r *Result, passes []model.Pass) []*Result {
 		for g := range p.Missing {
 			p.Missing[g].Before -= p.From
 		}
-		if p.Profile != model.Outside && len(one.line) == p.To-p.From {
+		if p.Profile != segment.Outside && len(one.line) == p.To-p.From {
 			one.follows(w.variants[p.Profile], p)
 		}
 		out, from = append(out, one), to
@@ -219,7 +208,7 @@ func (w *Work) byVariant(r *Result) {
 	layers := make([]int32, len(r.line))
 	before, pending := int32(None), 0
 	for k, j := range r.read.pass.Column {
-		if j == model.Foreign {
+		if j == segment.NoColumn {
 			pending++
 			continue
 		}
@@ -251,8 +240,8 @@ func (w *Work) byVariant(r *Result) {
 		r.LayerEvidence, r.LayerConf = RungRepeat, segment.ConfidenceReference
 	}
 	seen := int(slices.Max(r.read.pass.Column)) // it may lack copies after the sampling
-	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End &&
-		slices.ContainsFunc(lead.Seq.Role[seen+1:], func(r Role) bool { return markOf(r) != 0 })}
+	cut := r.read.pass.Cut
+	cut.End = cut.End && slices.ContainsFunc(lead.Seq.Role[seen+1:], func(r Role) bool { return markOf(r) != 0 })
 	r.Cut = partialOf(cut)
 	first, last := slices.Index(of, lo), len(of)-1
 	for of[last] != hi {
@@ -263,9 +252,9 @@ func (w *Work) byVariant(r *Result) {
 }
 
 // Like returns which of the passes before it the pass is read by, as the kernels of that one say what theirs are, and
-// the kernel of that pass that each of its own is, [model.Foreign] for none; of a pass that is read by itself what
+// the kernel of that pass that each of its own is, [segment.NoColumn] for none; of a pass that is read by itself what
 // others that are read by it will return, and nil. It is nil where the places of kernels are not those of the line.
-func (r *Result) Like() (variant *model.Cluster, column []int32) {
+func (r *Result) Like() (variant *segment.Cluster, column []int32) {
 	if r.variant == nil || len(r.line) != len(r.Kernels) {
 		return nil, nil
 	}
@@ -309,12 +298,12 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 	}
 	rows, _ := w.rowsOf(kernels, w.Act(kernels[0]).Start())
 	marks := w.marksOf(kernels)
-	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, model.Bounds(rows, marks, w.modelNames())))
+	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, segment.Bounds(rows, marks, w.base)))
 	if len(bounds) == 0 {
 		return nil, Evidence{}
 	}
 	all := stretches(rows, bounds)
-	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
+	clusters, pieces := segment.Find(all, w.names(), func() bool { return w.Ended() != nil })
 	if w.Ended() != nil || !w.recurs(all, clusters, pieces) {
 		return nil, Evidence{}
 	}
@@ -344,8 +333,8 @@ func placesIn(kernels, line []int32) []int {
 }
 
 // stretches are the rows between bounds.
-func stretches(rows []model.Row, bounds []int) []model.Stretch {
-	all := make([]model.Stretch, len(bounds)+1)
+func stretches(rows []segment.Row, bounds []int) []segment.Stretch {
+	all := make([]segment.Stretch, len(bounds)+1)
 	from := 0
 	for p := range all {
 		to := len(rows)
@@ -361,20 +350,20 @@ func stretches(rows []model.Row, bounds []int) []model.Stretch {
 }
 
 // marksOf returns what the kernels of a line show of where passes begin and end.
-func (w *Work) marksOf(line []int32) []model.Mark {
-	marks := make([]model.Mark, len(line))
+func (w *Work) marksOf(line []int32) []segment.Mark {
+	marks := make([]segment.Mark, len(line))
 	for k, i := range line {
 		marks[k] = markOf(w.RoleOf(i))
 	}
 	at := 0
 	for run := range runs(line, func(a, b *int32) bool { return w.launchedAlike(*a, *b) }) {
-		mark := model.Mark(0)
+		mark := segment.Mark(0)
 		switch {
 		case !w.Known(run[0]):
 		case w.Replayed(run[0]):
-			mark = model.Inside
+			mark = segment.Inside
 		case len(run) >= longRun:
-			mark = model.Alone
+			mark = segment.Alone
 		}
 		for k := 1; k < len(run); k++ {
 			marks[at+k] |= mark
@@ -385,14 +374,14 @@ func (w *Work) marksOf(line []int32) []model.Mark {
 }
 
 // markOf is what a kernel of a role shows of it.
-func markOf(r Role) model.Mark {
+func markOf(r Role) segment.Mark {
 	switch r {
 	case roleEmbed:
-		return model.Begins
+		return segment.Begins
 	case roleSample:
-		return model.Samples
+		return segment.Samples
 	case RoleMixer, RoleNorm, RoleGemm, roleMoE, roleRope, roleActivation:
-		return model.Works
+		return segment.Works
 	}
 	return 0
 }
@@ -443,16 +432,16 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 // joinParts takes away bounds at fused kernels that look up an embedding, where no pass ended before: since the place
 // before that may be a bound nothing sampled, and what ran is no stack of layers. A compiler looks an embedding up
 // again where it adds it to what a layer computed.
-func (w *Work) joinParts(line []int32, marks []model.Mark, bounds []int) []int {
+func (w *Work) joinParts(line []int32, marks []segment.Mark, bounds []int) []int {
 	var memo segment.Memo[int]
 	from := 0
 	return slices.DeleteFunc(bounds, func(b int) bool {
 		part := marks[from:b]
 		s := w.sequenceOf(line[from:b])
 		from = b
-		return marks[b]&model.Begins != 0 && len(w.Facts[w.ID[line[b]]].Ops) > 1 &&
-			!slices.ContainsFunc(part, func(m model.Mark) bool { return m&model.Samples != 0 }) &&
-			!segment.GraphStack(memo.Get(s.Base, func() int { return segment.Number(s) }))
+		return marks[b]&segment.Begins != 0 && len(w.Facts[w.ID[line[b]]].Ops) > 1 &&
+			!slices.ContainsFunc(part, func(m segment.Mark) bool { return m&segment.Samples != 0 }) &&
+			memo.Get(s.Base, func() int { return segment.Number(s) }) < segment.StackLayers
 	})
 }
 
@@ -462,14 +451,10 @@ const smallPass = 40
 
 // recurs says whether the pieces are passes: most kernels are in kinds that occur at least twice, or that have
 // as many layers as another kind, and most in stacks of layers.
-func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []model.Piece) bool {
+func (w *Work) recurs(all []segment.Stretch, clusters []segment.Cluster, pieces []segment.Piece) bool {
 	layers, kinds := make([]int, len(clusters)), map[int]int{}
 	for c := range clusters {
-		ids := make([]int32, len(clusters[c].Columns))
-		for j, r := range clusters[c].Columns {
-			ids[j] = r.Name
-		}
-		if n := segment.Number(w.sequence(ids)); segment.GraphStack(n) {
+		if n := segment.Number(w.sequence(segment.NamesOf(clusters[c].Columns))); n >= segment.StackLayers {
 			layers[c] = n
 			kinds[n]++
 		}
@@ -478,7 +463,7 @@ func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []mo
 	for p := range all {
 		kernels += len(all[p].Rows)
 		for _, x := range pieces[p].Passes {
-			if x.Profile == model.Outside {
+			if x.Profile == segment.Outside {
 				continue
 			}
 			n := layers[x.Profile]

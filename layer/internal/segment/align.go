@@ -5,7 +5,7 @@ func scoreOf(s *Sequence, i int, t *Sequence, j int) int {
 	switch {
 	case s.ID[i] == t.ID[j], s.Base[i] == t.Base[j]:
 		return scoreName
-	case s.Role[i] == t.Role[j] && Interchangeable(s.Role[i]):
+	case s.Role[i] == t.Role[j] && interchangeable(s.Role[i]):
 		return scoreRole
 	}
 	return scoreMismatch

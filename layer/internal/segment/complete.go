@@ -45,7 +45,7 @@ func complete(s *Sequence, c *Cut, n int) *Cut {
 
 // fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two.
 func fillGaps(s *Sequence, pos []int, n int) []int {
-	if len(pos) < stackLayers || n > 0 && len(pos) >= n {
+	if len(pos) < StackLayers || n > 0 && len(pos) >= n {
 		return pos
 	}
 	gaps, med := gapsOf(pos)

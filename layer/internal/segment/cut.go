@@ -97,7 +97,7 @@ func exactCut(s *Sequence, n int) (*Cut, bool) {
 // layer.
 func alikeUnits(s *Sequence, pos []int) float64 {
 	sim := Similarity(s, pos)
-	if sim < minSimilarity && inTurns(s, pos) {
+	if sim < MinSimilarity && inTurns(s, pos) {
 		return likeness(s, pos, maxTurns) // kinds of layers in turns have little in common with their neighbours
 	}
 	return sim

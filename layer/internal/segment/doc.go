@@ -1,9 +1,12 @@
-// Package segment finds the layers of a model in sequences of kernels. It knows no trace: a kernel is three small
-// integers, its name, its name without tile variants, and its role. What comes out are values that nobody changes
-// afterwards: guesses of the number of layers, and cuts of a sequence into layers with what speaks for and against
-// them.
+// Package segment finds passes and layers in sequences of kernels. It knows no trace: a kernel is three small
+// integers, its name, its name without tile variants, and its role, and where passes are read by each other how long it
+// ran and how long the GPU idled before it. What comes out are values that nobody changes afterwards: guesses of the
+// number of layers, cuts of a sequence into layers with what speaks for and against them, and what each kernel of a
+// damaged pass is of the pass that others run.
 //
-// Every number that decides anything is in params.go, with its source.
+// The states of the decoder are in states.go, the recurrence over them in decode.go, and how passes and what they have
+// in common are found to begin with in seed.go. Every number that decides anything about layers is in params.go, with
+// its source.
 //
 // # NOTE
 //

@@ -5,10 +5,8 @@ import (
 	"slices"
 )
 
-// Cuts says which ends of a sequence the window cuts off.
-type Cuts struct {
-	Start, End bool // that end is missing
-}
+// Cuts says which ends of a sequence the window cuts off, or may have.
+type Cuts struct{ Start, End bool }
 
 // fromEnd says that only the end of a sequence is present.
 func (c Cuts) fromEnd() bool { return c.Start && !c.End }
@@ -164,7 +162,7 @@ func Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, conf float64
 		return nil, cut, 0, false
 	}
 	own, ok := Best(s, g[0].N)
-	if !ok || !Alike(own) && g[0].N > 2 {
+	if !ok || own.Similarity < MinSimilarity && g[0].N > 2 {
 		return nil, cut, 0, false
 	}
 	conf = confidenceFragment
@@ -217,9 +215,26 @@ func MostVotes(votes map[int]int) int {
 	return best
 }
 
-// ClearVote returns the number of layers that a complete pass shows beyond doubt, 0 if there is a doubt: evenly
+// Contradiction returns the number of layers that all of the first few complete passes show beyond doubt where that
+// contradicts a given one, as it is no part and no multiple of it, and not one or two more; else 0.
+func Contradiction(passes []*Sequence, given int) int {
+	vote := 0
+	for _, s := range passes[:min(len(passes), votePasses)] {
+		n := clearVote(s)
+		if n == 0 || vote != 0 && n != vote {
+			return 0
+		}
+		vote = n
+	}
+	if vote == 0 || given%vote == 0 || vote%given == 0 || vote >= given && vote <= given+voteApart {
+		return 0
+	}
+	return vote
+}
+
+// clearVote returns the number of layers that a complete pass shows beyond doubt, 0 if there is a doubt: evenly
 // spaced, alike, and nearly all of the pass. An encoder or a vision tower before the layers covers less.
-func ClearVote(s *Sequence) int {
+func clearVote(s *Sequence) int {
 	s, _ = ofTarget(s)
 	g := Guesses(s, false)
 	if len(g) == 0 || g[0].Similarity < voteSimilarity || g[0].Combs[0].Cost > voteUneven ||

@@ -147,7 +147,7 @@ func mixesTwice(s *Sequence) int {
 			fed, norms, mixed = false, 0, true
 		}
 	}
-	if behind < 2*stackLayers || !atLeast(float64(turns), mixersLeast, float64(behind-1)) {
+	if behind < 2*StackLayers || !AtLeast(turns, mixersLeast, behind-1) {
 		return 0
 	}
 	return (behind + 1) / 2
@@ -202,12 +202,12 @@ func plausible(s *Sequence, g *Guess, mixers bool) bool {
 		return false
 	}
 	if mixers {
-		return g.N >= stackLayers || g.Support >= smallSupport && unit >= smallUnit
+		return g.N >= StackLayers || g.Support >= smallSupport && unit >= smallUnit
 	}
 	if recognised := s.Len() - s.Count(other); rolesKnown*recognised > s.Len() {
 		return g.N >= oddLayers && g.Support >= oddSupport
 	}
-	return g.N >= stackLayers && g.Support >= hashedSupport
+	return g.N >= StackLayers && g.Support >= hashedSupport
 }
 
 // nearSupport is the share of kernels whose name occurs a multiple of n times, or a little less often: where kernels

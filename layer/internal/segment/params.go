@@ -23,9 +23,9 @@ const (
 	// maxUneven is the unevenness of a comb above which nothing repeats; real stacks of mixed layers stay below 0.3.
 	maxUneven = 0.6
 
-	// minSimilarity is the least mean similarity of neighbouring units that counts as a repeat. Dense and expert
+	// MinSimilarity is the least mean similarity of neighbouring units that counts as a repeat. Dense and expert
 	// layers in turns share their attention half and reach 0.5; unrelated stretches of kernels stay below 0.2.
-	minSimilarity = 0.3
+	MinSimilarity = 0.3
 	// fewLayers is up to how many layers evenness says nothing; they must be fewSimilarity alike. The layers of small
 	// models reach 0.9, the two halves of some other loop 0.2.
 	fewLayers     = 3
@@ -69,12 +69,13 @@ const (
 	// is near.
 	nearLeast = 0.5
 	lostShare = 0.05
-	// stackLayers layers are a stack where mixers are known; fewer need smallSupport, and units of smallUnit kernels.
-	stackLayers  = 4
+	// StackLayers layers are a stack where mixers are known, and make the kernels of a stretch a pass, as piecewise
+	// graphs hold one each; fewer need smallSupport, and units of smallUnit kernels.
+	StackLayers  = 4
 	smallSupport = 0.5
 	smallUnit    = 6
 	// Where one in rolesKnown kernels has a role and none is a mixer, a stack has oddLayers layers with oddSupport;
-	// where hardly a name is known, stackLayers with hashedSupport. Five iterations of a training loop are no stack.
+	// where hardly a name is known, StackLayers with hashedSupport. Five iterations of a training loop are no stack.
 	rolesKnown    = 4
 	oddLayers     = 8
 	oddSupport    = 0.6
@@ -133,11 +134,11 @@ const (
 	// Sequences are read again as layers of maxKinds kinds at most; less than kindApart alike are two, more one of
 	// which kernels were lost: with three in a hundred lost a layer of 20 keeps 0.97 of its kernels, dense and expert
 	// layers have 0.75 in common. readCells bounds what reading takes, kernels times kernels of kinds. Of two
-	// readings one that explains readClose of the other's kernels is as good.
+	// readings one that explains ReadClose of the other's kernels is as good.
 	maxKinds  = 8
 	readCells = 1 << 22
 	kindApart = 0.85
-	readClose = 0.9
+	ReadClose = 0.9
 
 	// What speaks for a phase: each layer holds a mixer, head and tail of the pass leave the place open, a norm is
 	// first, and it is the one before the mixer. Only their order matters.
@@ -166,23 +167,21 @@ const (
 	breakNear    = 3
 	regularOff   = 0.1
 	regularShare = 2.0 / 3
-	// combUneven is the unevenness up to which a given number of layers makes a comb where no name count does.
-	combUneven = 0.35
+	// CombUneven is the unevenness up to which a given number of layers makes a comb where no name count does.
+	CombUneven = 0.35
 	// markGap: kernels of a role that are closer belong together, as a word and a position embedding do. Marks by
 	// name are at most one in markRare kernels; markGroups groups are tried, of markMembers names beside the first.
 	markGap     = 6
 	markRare    = 8
 	markGroups  = 12
 	markMembers = 2
-	// markShare is the share of pieces between marks that must hold the layers; with runs of a draft model in between,
-	// draftShare of the kernels must.
-	markShare  = 0.8
-	draftShare = 0.6
-	// An idle pass has the layers of the others where they are idleSimilarity alike and idleUneven uneven at most.
-	idleSimilarity = 0.6
-	idleUneven     = 0.1
-	// graphLayers is how many layers make the kernels of a stretch a pass; piecewise graphs hold one each.
-	graphLayers = 4
+	// MarkShare is the share of pieces between marks that must hold the layers; with runs of a draft model in between,
+	// DraftShare of the kernels must.
+	MarkShare  = 0.8
+	DraftShare = 0.6
+	// An idle pass has the layers of the others where they are IdleSimilarity alike and IdleUneven uneven at most.
+	IdleSimilarity = 0.6
+	IdleUneven     = 0.1
 
 	// A clear vote against a number of layers that somebody gave: of votePasses passes all are voteSimilarity alike,
 	// voteUneven uneven at most, and have voteSupport of the names and VoteCovered of the pass. Whole uniform passes
@@ -196,22 +195,22 @@ const (
 	// A strong vote contradicts where nothing else was found.
 	strongSimilarity = 0.8
 	strongSupport    = 0.6
-	// endKernels after the last layer show the end of a pass: final norm and logits.
-	endKernels = 2
+	// EndKernels after the last layer show the end of a pass: final norm and logits.
+	EndKernels = 2
 	// foreignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
 	foreignShare = 0.2
 	// behindShare: layers after the sampling are another model's if they have one in so many of the mixers before it.
 	behindShare = 4
 
-	// A second half of the batch is one in halfShare of the kernels of the first and has halfNames of its names: halves
+	// A second half of the batch is one in HalfShare of the kernels of the first and has HalfNames of its names: halves
 	// have all, shared experts and collectives have no mixer.
-	halfShare = 4
-	halfNames = 0.9
+	HalfShare = 4
+	HalfNames = 0.9
 
 	// From where on something is doubted, see [Limits]. All are read off the battery of generated cases: below them
-	// nearly all cases are right. doubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in
+	// nearly all cases are right. DoubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in
 	// layers of that one in the battery; those of a decoder read by its encoder 0.8.
-	doubtForeign   = 0.87
+	DoubtForeign   = 0.87
 	doubtUnlike    = 0.05
 	doubtOutside   = 0.02
 	doubtRest      = 0.025
@@ -244,5 +243,7 @@ const (
 	confidenceFragment     = 0.96 // of cut passes
 )
 
-// atLeast compares part with a share of whole without deciding by a rounding in the last place.
-func atLeast(part, share, whole float64) bool { return part >= share*whole-1e-9 }
+// AtLeast compares part with a share of whole without deciding by a rounding in the last place.
+func AtLeast[P, W int | float64](part P, share float64, whole W) bool {
+	return float64(part) >= share*float64(whole)-1e-9
+}

@@ -92,7 +92,7 @@ func breaksOf(foreign []int) []int {
 			regular++
 		}
 	}
-	if !atLeast(float64(regular), regularShare, float64(len(gaps))) {
+	if !AtLeast(regular, regularShare, len(gaps)) {
 		return nil
 	}
 	return breaks
@@ -170,7 +170,7 @@ func ofTarget(s *Sequence) (part *Sequence, from int) {
 	all, _ := Mixers(s, 0, s.Len())
 	for k, to := range bounds[1:] {
 		n, _ := Mixers(s, bounds[k], to)
-		if n < all && n >= stackLayers && n >= behindShare*(all-n) {
+		if n < all && n >= StackLayers && n >= behindShare*(all-n) {
 			return s.Slice(bounds[k], to), bounds[k]
 		}
 	}

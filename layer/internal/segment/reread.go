@@ -32,7 +32,7 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 	}
 	best := -1
 	for k, r := range all {
-		if readsAsMuch(r.score, most) && (best < 0 || readsBetter(s, &r, &all[best], c)) {
+		if AtLeast(r.score, ReadClose, most) && (best < 0 || readsBetter(s, &r, &all[best], c)) {
 			best = k
 		}
 	}
@@ -51,7 +51,7 @@ func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 	}
 	n := len(r.starts) - 1
 	inside := r.starts[n] - r.starts[0]
-	if !atLeast(float64(r.score), readClose, float64(scoreName*inside)) ||
+	if !AtLeast(r.score, ReadClose, scoreName*inside) ||
 		!s.Slice(r.starts[0], r.starts[n]).has(mixer) {
 		return nil, false
 	}
@@ -63,14 +63,6 @@ func mixedLayers(s *Sequence, starts []int) bool {
 	share, known := mixerShareOfLayers(s, starts)
 	return known && share >= mixersLeast
 }
-
-// readsAsMuch says whether a reading of some score explains about as much as the best one.
-func readsAsMuch(score, best int) bool {
-	return atLeast(float64(score), readClose, float64(best))
-}
-
-// readable says whether so many kernels are few enough to be read as kinds of so many kernels together.
-func readable(kernels, width int) bool { return width*kernels <= readCells }
 
 // reads says whether a reading is better than another one that explains about as much: more of its layers hold a
 // mixer, or it has more, or, where those of c are settled, as many that explain more.
@@ -99,7 +91,7 @@ func (r *reading) layers() int { return len(r.starts) - 1 }
 // layers with them.
 func outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int
-	if starts := layersByRole(s); len(starts) > stackLayers && (c == nil || !inTurns(s, c.Starts)) &&
+	if starts := layersByRole(s); len(starts) > StackLayers && (c == nil || !inTurns(s, c.Starts)) &&
 		!normsClose(s, starts[1]) {
 		out = append(out, starts)
 	}
@@ -187,7 +179,7 @@ func readAs(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
 		}
 		wants = append(wants, layerEnds)
 	}
-	if !readable(s.Len(), len(wants)) {
+	if len(wants)*s.Len() > readCells {
 		return reading{}, false
 	}
 	w := reader{s: s, of: of, wants: wants, now: make([]readState, len(wants)), next: make([]readState, len(wants)),
@@ -319,7 +311,8 @@ func Layers(s *Sequence, n int) (*Cut, bool) {
 
 func cutInto(s *Sequence, n int) (*Cut, bool) {
 	c, ok := Best(s, n)
-	if pairs := mixesTwice(s); ok && (!Repeats(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
+	if pairs := mixesTwice(s); ok && (c.Similarity < MinSimilarity && n > 2 || c.Comb.Cost > maxUneven ||
+		Overcounts(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
 		c, ok = nil, false // of layers that mix twice the window shows fewer
 	}
 	if ok && !doubtful(s, c) {
@@ -356,8 +349,8 @@ func Number(s *Sequence) int {
 // isStack says whether what was read by roles alone, where no count of names shows layers, is a stack of them: most of
 // its kernels are in layers that are like others and hold a mixer.
 func isStack(s *Sequence, c *Cut) bool {
-	return c.Layers() >= stackLayers && mixedLayers(s, c.Starts) &&
-		atLeast(float64(Explained(s, c)), minCovered, float64(s.Len()))
+	return c.Layers() >= StackLayers && mixedLayers(s, c.Starts) &&
+		AtLeast(Explained(s, c), minCovered, s.Len())
 }
 
 // doubtful says whether something speaks against a cut.

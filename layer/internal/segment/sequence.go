@@ -28,9 +28,9 @@ const (
 	sample, activation, elementwise, backward = Sample, Activation, Elementwise, Backward
 )
 
-// Interchangeable says whether kernels of a role may replace each other if names differ: a plain and a fused
+// interchangeable says whether kernels of a role may replace each other if names differ: a plain and a fused
 // norm, two tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
-func Interchangeable(r Role) bool {
+func interchangeable(r Role) bool {
 	switch r {
 	case Norm, Mixer, Product, MoE, Rope, Collective:
 		return true

@@ -1,4 +1,4 @@
-package model
+package segment
 
 import (
 	"math/rand"
@@ -7,16 +7,16 @@ import (
 )
 
 // letters are names that have nothing in common.
-var letters = func() *Names {
-	n := &Names{Kind: make([]Kind, 200)}
+var letters = func() Names {
+	n := Names{Role: make([]Role, 200)}
 	for x := range int32(200) {
 		n.Base = append(n.Base, x)
 	}
 	return n
 }()
 
-// stack is a pass of n layers of equal kernels: a prologue, layers, an epilogue.
-func stack(n, unit int) []Row {
+// rowsOf is a pass of n layers of equal kernels: a prologue, layers, an epilogue.
+func rowsOf(n, unit int) []Row {
 	rows := []Row{{Name: 100}, {Name: 101}}
 	for range n {
 		for k := range unit {
@@ -34,7 +34,7 @@ func stack(n, unit int) []Row {
 func TestDropsKeepColumns(t *testing.T) {
 	for seed := range int64(40) {
 		r := rand.New(rand.NewSource(seed))
-		full := stack(30+r.Intn(60), 8+r.Intn(10))
+		full := rowsOf(30+r.Intn(60), 8+r.Intn(10))
 		of := func() (rows []Row, at []int) {
 			idle := Span(0)
 			for j, x := range full {
@@ -56,7 +56,7 @@ func TestDropsKeepColumns(t *testing.T) {
 		}
 		wrong := 0
 		for i, j := range read.Passes[0].Column {
-			if j != Foreign && was[j] != at[i] {
+			if j != NoColumn && was[j] != at[i] {
 				wrong++
 			}
 		}
@@ -73,7 +73,7 @@ func TestHolesWhereTheHostIsSlow(t *testing.T) {
 	for seed := range int64(60) {
 		r := rand.New(rand.NewSource(seed))
 		unit := 8 + r.Intn(10)
-		full := stack(4+r.Intn(60), unit)
+		full := rowsOf(4+r.Intn(60), unit)
 		jittered := func() []Row {
 			rows := slices.Clone(full)
 			for j := range rows {

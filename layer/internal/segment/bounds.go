@@ -1,4 +1,4 @@
-package model
+package segment
 
 import (
 	"maps"
@@ -35,11 +35,11 @@ const (
 // Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, after sampling, and
 // where the GPU rests at a place that recurs. Between the end of one pass and the beginning of the next it is where
 // the GPU idles longest.
-func Bounds(rows []Row, marks []Mark, names *Names) []int {
+func Bounds(rows []Row, marks []Mark, base []int32) []int {
 	is := make([]bool, len(rows)+1)
 	usual := usualGap(rows, marks, 0)
 	byMarks(rows, marks, is, usual)
-	for _, i := range restPlaces(rows, marks, names.Base, usual) {
+	for _, i := range restPlaces(rows, marks, base, usual) {
 		near := false
 		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
 			near = near || is[k]

@@ -1,18 +1,15 @@
-package model
+package segment
 
 import (
 	"math"
 	"slices"
 )
 
-// Ends says which ends of a stretch of kernels the window may have cut.
-type Ends struct{ Start, End bool }
-
 // A Stretch is consecutive kernels.
 type Stretch struct {
 	Rows  []Row
 	After int64 // the GPU idles so long after the last one
-	Open  Ends
+	Open  Cuts
 	Like  int // 1 + the index of an earlier one that runs the same; its Rows may then be nil. 0: nobody knows
 }
 
@@ -26,9 +23,9 @@ type Reading struct {
 type Pass struct {
 	Profile  int     // that it was read by; Outside where its kernels are of none
 	From, To int     // its kernels
-	Column   []int32 // of each kernel; Foreign where it is between columns
+	Column   []int32 // of each kernel; NoColumn where it is between columns
 	Missing  []Gap   // stretches of columns without a kernel
-	Cut      Ends    // the window cuts it there: what is missing at that end is none of Missing
+	Cut      Cuts    // the window cuts it there: what is missing at that end is none of Missing
 	NoTime   int     // columns missing in stretches where the GPU did not idle long enough
 }
 
@@ -37,8 +34,8 @@ type Gap struct{ From, To, Before int }
 
 // The values of Column and Profile for none.
 const (
-	Foreign = -1
-	Outside = -1
+	NoColumn = -1
+	Outside  = -1
 )
 
 // place is a state: a column of all profiles in a row, or outside.
@@ -82,7 +79,7 @@ func Decode(s Stretch, profiles []*Profile) Reading {
 	}
 	d.nodes = make([][]node, len(rows))
 	d.first(open.Start)
-	most := costGivenUp + costForeign*(1-readable)*float64(len(rows))
+	most := costGivenUp + costForeign*(1-ReadClose)*float64(len(rows))
 	for i := 1; i < len(rows); i++ {
 		if d.step(i); d.best > most {
 			return Reading{} // it is no such pass
@@ -247,7 +244,7 @@ func (d *decoder) prune(i int) {
 }
 
 // trace follows the best path back.
-func (d *decoder) trace(open Ends) Reading {
+func (d *decoder) trace(open Cuts) Reading {
 	last := len(d.rows) - 1
 	at, out := -1, Reading{Cost: math.Inf(1)}
 	for k, n := range d.nodes[last] {
@@ -284,12 +281,12 @@ func (d *decoder) trace(open Ends) Reading {
 }
 
 // pass describes the kernels [from, to) of a path, which are one pass.
-func (d *decoder) pass(path []node, from, to int, open Ends) Pass {
+func (d *decoder) pass(path []node, from, to int, open Cuts) Pass {
 	out := Pass{Profile: Outside, From: from, To: to, Column: make([]int32, to-from)}
 	want := 0
 	for i := from; i < to; i++ {
 		n := path[i]
-		out.Column[i-from] = Foreign
+		out.Column[i-from] = NoColumn
 		if n.column == Outside {
 			continue
 		}
@@ -341,7 +338,7 @@ func (d *decoder) miss(out *Pass, p *Profile, from, to, i int, cut bool) {
 // Matched counts the kernels of a pass that are columns of its profile.
 func (p *Pass) Matched() (n int) {
 	for _, c := range p.Column {
-		if c != Foreign {
+		if c != NoColumn {
 			n++
 		}
 	}
@@ -356,11 +353,11 @@ func (r *Reading) join() {
 		switch n := len(out); {
 		case small && n > 0:
 			q := &out[n-1]
-			q.Column = append(slices.Clone(q.Column), slices.Repeat([]int32{Foreign}, p.To-p.From)...)
+			q.Column = append(slices.Clone(q.Column), slices.Repeat([]int32{NoColumn}, p.To-p.From)...)
 			q.To = p.To
 		case n == 1 && (out[0].Profile == Outside || out[0].To-out[0].From < shortest):
 			k := out[0].To - out[0].From
-			p.Column = append(slices.Repeat([]int32{Foreign}, k), p.Column...)
+			p.Column = append(slices.Repeat([]int32{NoColumn}, k), p.Column...)
 			p.From = out[0].From
 			out[0] = p
 		default:

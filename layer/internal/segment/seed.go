@@ -1,9 +1,7 @@
-package model
+package segment
 
 import (
 	"cmp"
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
 )
 
@@ -24,8 +22,6 @@ const (
 	likeBag = .93
 	// partBag: a pass with records missing has this part of its kernels in common with a complete one.
 	partBag = .93
-	// readable is the part of the kernels of a damaged pass that must be columns of its cluster's.
-	readable = .9
 	// fewHoles, and one in lossy kernels, is how many stretches of records a damaged pass may lack.
 	fewHoles, lossy = 4, 40
 	// maxClusters bounds what single passes are compared with.
@@ -43,7 +39,7 @@ type shape struct {
 
 // Find clusters stretches, each a pass as far as is known, and reads those with records
 // missing by the clusters of the others.
-func Find(all []Stretch, names *Names, ended func() bool) ([]Cluster, []Piece) {
+func Find(all []Stretch, names Names, ended func() bool) ([]Cluster, []Piece) {
 	shapes := shapesOf(all, names)
 	slices.SortStableFunc(shapes, func(a, b *shape) int {
 		wa, wb := a.weight(), b.weight()
@@ -68,36 +64,31 @@ func (s *shape) weight() int64 {
 	return w
 }
 
-func shapesOf(all []Stretch, names *Names) []*shape {
+func shapesOf(all []Stretch, names Names) []*shape {
 	var out []*shape
-	index := map[uint64][]*shape{}
+	var known Memo[*shape]
 	of := make([]*shape, len(all))
 	for k, s := range all {
 		if s.Like > 0 {
 			of[k] = of[s.Like-1]
-			of[k].pieces = append(of[k].pieces, k)
-			continue
+		} else {
+			of[k] = known.Get(NamesOf(s.Rows), func() *shape {
+				out = append(out, &shape{rows: s.Rows, bag: bagOf(s.Rows, names)})
+				return out[len(out)-1]
+			})
 		}
-		h := fnv.New64a()
-		var b [4]byte
-		for _, r := range s.Rows {
-			binary.LittleEndian.PutUint32(b[:], uint32(r.Name))
-			h.Write(b[:])
-		}
-		key := h.Sum64()
-		at := slices.IndexFunc(index[key], func(o *shape) bool { return sameNames(o.rows, s.Rows) })
-		if at >= 0 {
-			o := index[key][at]
-			o.pieces = append(o.pieces, k)
-			of[k] = o
-			continue
-		}
-		o := &shape{rows: s.Rows, bag: bagOf(s.Rows, names), pieces: []int{k}}
-		of[k] = o
-		index[key] = append(index[key], o)
-		out = append(out, o)
+		of[k].pieces = append(of[k].pieces, k)
 	}
 	return out
+}
+
+// NamesOf returns the names of rows.
+func NamesOf(rows []Row) []int32 {
+	ids := make([]int32, len(rows))
+	for k := range rows {
+		ids[k] = rows[k].Name
+	}
+	return ids
 }
 
 func sameNames(a, b []Row) bool {
@@ -105,7 +96,7 @@ func sameNames(a, b []Row) bool {
 }
 
 // bagOf counts names without their tiles: which tile runs may differ from pass to pass.
-func bagOf(rows []Row, names *Names) map[int32]int {
+func bagOf(rows []Row, names Names) map[int32]int {
 	bag := map[int32]int{}
 	for i := range rows {
 		bag[names.Base[rows[i].Name]]++
@@ -123,7 +114,7 @@ func common(a, b map[int32]int) (n int) {
 
 type finder struct {
 	all      []Stretch
-	names    *Names
+	names    Names
 	clusters []Cluster
 	bags     []map[int32]int
 	pieces   []Piece
@@ -245,7 +236,7 @@ func (f *finder) explains(r *Reading, s *shape, by []int, lone bool) bool {
 		p := &r.Passes[k]
 		matched += p.Matched()
 		noTime += p.NoTime
-		if p.Profile != Outside && p.Cut == (Ends{}) {
+		if p.Profile != Outside && p.Cut == (Cuts{}) {
 			columns += len(f.clusters[by[p.Profile]].Columns)
 		}
 		holes += len(p.Missing)
@@ -259,7 +250,7 @@ func (f *finder) explains(r *Reading, s *shape, by []int, lone bool) bool {
 	if holes > fewHoles+len(s.rows)/lossy {
 		return false // what each layer lacks is no damage: another path
 	}
-	if len(r.Passes) == 0 || float64(matched) < readable*float64(len(s.rows)) || noTime > 0 {
+	if len(r.Passes) == 0 || float64(matched) < ReadClose*float64(len(s.rows)) || noTime > 0 {
 		return false
 	}
 	return lone || len(r.Passes) == 1 && missing <= len(s.rows)/50+fewDropped

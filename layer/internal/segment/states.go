@@ -1,4 +1,4 @@
-package model
+package segment
 
 import "math"
 
@@ -18,24 +18,20 @@ func SpanOf(ns int64) Span { return Span(min(max(ns, 0), math.MaxInt32)) }
 // Names say what names have in common, by id.
 type Names struct {
 	Base []int32 // ids of the names without their tile variants
-	Kind []Kind
+	Role []Role
 }
-
-// Kind is what kernels of different names may have in common: two norms, two products. The zero value has nothing in
-// common with another.
-type Kind uint8
 
 // A Profile is what passes of one kind run: a column for each kernel, in order.
 type Profile struct {
 	Columns []Row
-	names   *Names
+	names   Names
 	at      map[int32][]int32 // columns by name, ascending
 	least   []int64           // least[j]: the least time that the columns before j take
 	usual   []int64           // usual[j]: the time that they usually take, with the idle time before each
 }
 
 // NewProfile makes the profile of rows that a pass ran.
-func NewProfile(rows []Row, names *Names) *Profile {
+func NewProfile(rows []Row, names Names) *Profile {
 	p := &Profile{Columns: rows, names: names, at: map[int32][]int32{}, least: make([]int64, len(rows)+1),
 		usual: make([]int64, len(rows)+1)}
 	for j, r := range rows {
@@ -105,7 +101,7 @@ func (p *Profile) emit(j int, r *Row) float64 {
 		return costName
 	case n.Base[c] == n.Base[r.Name]:
 		return costBase
-	case n.Kind[c] == n.Kind[r.Name] && n.Kind[c] != 0:
+	case n.Role[c] == n.Role[r.Name] && interchangeable(n.Role[c]):
 		return costKind
 	}
 	return costForeign
