@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -253,19 +254,18 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 		r.Traces = append(r.Traces, cmp.Or(p.name, rec.Name))
 	}
 	r.sumUp()
-	if err := r.addLight(ctx, o); err != nil {
+	if err := r.ask(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := r.addLight(); err != nil {
 		return nil, err
 	}
 	if err := r.addOperators(); err != nil {
 		return nil, err
 	}
 	r.crossCheck()
-	if err := r.addHost(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.addTriage(ctx, o); err != nil {
-		return nil, err
-	}
+	r.addHost()
+	r.addTriage()
 	if err := r.addAgainst(ctx, o); err != nil {
 		return nil, err
 	}
@@ -273,6 +273,17 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 	r.rank()
 	r.fillNil()
 	return r, nil
+}
+
+// ask runs the analyses of passes and layers side by side.
+func (r *Report) ask(ctx context.Context, o ReportOptions) error {
+	var errs [3]error // of the first analysis that fails, whichever ends first
+	var running sync.WaitGroup
+	running.Go(func() { r.light, errs[0] = r.askLight(ctx, o) })
+	running.Go(func() { r.host, errs[1] = r.askHost(ctx) })
+	running.Go(func() { r.triage, errs[2] = r.askTriage(ctx, o) })
+	running.Wait()
+	return cmp.Or(errs[:]...)
 }
 
 func (r *Report) note(format string, args ...any) {

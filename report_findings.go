@@ -34,22 +34,36 @@ const (
 	mostHeadroom = 100
 )
 
-// addHost asks whether the CPU is the bottleneck and makes findings of the idle
-// time in steps, by cause.
-func (r *Report) addHost(ctx context.Context) error {
-	var ranks []*layer.Analysis
-	for _, p := range r.parts {
-		ranks = append(ranks, p.a)
-	}
+// askHost asks whether the CPU is the bottleneck. The verdict is nil where there are no kernels.
+func (r *Report) askHost(ctx context.Context) (*hostoverhead.Verdict, error) {
 	most := PageGaps
-	v, err := hostoverhead.Analyze(ctx, ranks, hostoverhead.Options{Labels: r.Traces, TopGaps: &most})
+	v, err := hostoverhead.Analyze(ctx, r.analyses(), hostoverhead.Options{Labels: r.Traces, TopGaps: &most})
 	switch {
 	case errors.Is(err, layer.ErrNoKernels):
-		return nil
+		return nil, nil
 	case err != nil:
-		return err
+		return nil, err
 	}
-	r.host = v
+	if r.doubtedIdle() == "" {
+		err = replay.Explain(ctx, r.analyses(), v)
+	}
+	return v, err
+}
+
+// analyses are those of all parts.
+func (r *Report) analyses() (all []*layer.Analysis) {
+	for _, p := range r.parts {
+		all = append(all, p.a)
+	}
+	return all
+}
+
+// addHost takes what the host costs: the idle time in steps, by cause.
+func (r *Report) addHost() {
+	v := r.host
+	if v == nil {
+		return
+	}
 	for _, f := range v.Findings { // before those of the deciding GPU
 		if f.Kind == finding.ServingPath || f.Kind == finding.Doubt && !ofRecording(f.Code) {
 			r.take(r.main(), f)
@@ -57,16 +71,13 @@ func (r *Report) addHost(ctx context.Context) error {
 	}
 	if why := r.doubtedIdle(); why != "" {
 		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be decided: "+why
-		return nil
+		return
 	}
 	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary,
 		float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
-	if err := replay.Explain(ctx, ranks, v); err != nil {
-		return err
-	}
 	if d := &v.Ranks[v.Deciding]; len(v.Ranks) > 1 {
 		where := fmt.Sprintf("GPU %d", d.Device)
-		if len(ranks) > 1 {
+		if len(r.parts) > 1 {
 			where += " of " + d.Rank
 		}
 		r.HostText, r.HostGPU = where+" is affected most: "+v.Summary, finding.At(int(d.Device))
@@ -89,7 +100,6 @@ func (r *Report) addHost(ctx context.Context) error {
 			r.addIdle(p, rank)
 		}
 	}
-	return nil
 }
 
 // ofRecording says that a doubt about the host is of what [layer.Analysis.Findings] has as a finding of the recording.
@@ -159,21 +169,23 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 	r.take(p, rank.Findings...)
 }
 
-// addTriage takes exposure, fusions and the largest operators from the triage.
-func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
-	in := triage.Input{Server: o.Server, Ranks: o.Light.Ranks}
+// askTriage asks for exposure, fusions and the largest operators.
+func (r *Report) askTriage(ctx context.Context, o ReportOptions) (*triage.Report, error) {
+	in := triage.Input{Server: o.Server, Ranks: o.Light.Ranks, Formal: r.analyses()}
 	for _, p := range r.parts {
-		in.Formal = append(in.Formal, p.a)
 		in.FormalPaths = append(in.FormalPaths, p.name)
 	}
 	t, err := triage.Analyze(ctx, in, triage.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := replay.ExplainFusions(ctx, in.Formal, t); err != nil {
-		return err
-	}
-	r.triage, r.Framework = t, t.Framework
+	return t, replay.ExplainFusions(ctx, in.Formal, t)
+}
+
+// addTriage takes exposure, fusions and the largest operators from the triage.
+func (r *Report) addTriage() {
+	t := r.triage
+	r.Framework = t.Framework
 	if r.Model == "" {
 		r.Model = t.Model
 	}
@@ -183,7 +195,6 @@ func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
 	if p := r.main(); p != nil {
 		r.take(p, t.Findings...)
 	}
-	return nil
 }
 
 // addStage lists exposure and fused paths of a stage.

@@ -27,16 +27,25 @@ func (r *Report) main() *reportPart {
 	return m
 }
 
-// addLight holds the passes against what the GPU can do. Without a config there
-// are no floors, which a note says.
-func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
+// askLight holds the passes against what the GPU can do. Without a config there
+// are no floors, which a note says. The report is nil where nothing ran on a GPU.
+func (r *Report) askLight(ctx context.Context, o ReportOptions) (*roofline.Report, error) {
 	p := r.main()
 	if p == nil {
-		return nil
+		return nil, nil
 	}
 	light, err := roofline.Analyze(ctx, p.a, o.Light)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.name, err)
+		return nil, fmt.Errorf("%s: %w", p.name, err)
+	}
+	return light, nil
+}
+
+// addLight takes the floors of passes, and what can be won by operators.
+func (r *Report) addLight() error {
+	p, light := r.main(), r.light
+	if light == nil {
+		return nil
 	}
 	for _, n := range light.Notes {
 		r.note("%s", n)
@@ -48,7 +57,6 @@ func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
 	if err := r.addFloors(p, light.Passes); err != nil {
 		return err
 	}
-	r.light = light
 	r.take(p, light.Findings...)
 	return nil
 }

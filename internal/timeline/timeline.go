@@ -95,6 +95,7 @@ type stream struct {
 	nested bool    // innermost events; else outermost ones
 	stack  []Piece // open events, outermost first; ends do not increase
 	at     int64   // up to here pieces were given out
+	missed int64   // end of the last nested event that lies in none of the spans
 }
 
 // newStream starts at the first event of a thread in a lane.
@@ -103,7 +104,8 @@ func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested boo
 	n := t.Len(lane)
 	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
 	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
-	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64}
+	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64,
+		missed: math.MinInt64}
 }
 
 // pieces are those in the chosen spans, which are in order, disjoint and after those of earlier calls. Nested events
@@ -113,22 +115,32 @@ func (s *stream) pieces(spans []interval.Span, out []Piece) []Piece {
 	if len(spans) == 0 {
 		return out
 	}
-	to, from := spans[len(spans)-1].End, 0
+	to, from, ahead := spans[len(spans)-1].End, 0, 0
 	for ; s.next < s.end; s.next++ {
 		e := s.t.LaneAt(s.lane, s.next)
 		span := SpanOf(e)
 		if span.Start >= to {
 			break
 		}
-		if span.Empty() || s.keep != nil && !s.keep(e) {
+		if span.Start < s.missed || span.Empty() || s.keep != nil && !s.keep(e) {
 			continue
 		}
 		if n := len(s.stack); s.nested {
-			out = s.close(span.Start, spans, &from, out)
-			s.at = max(s.at, span.Start)
-			if n = len(s.stack); n > 0 {
+			for n > 0 && s.stack[n-1].Span.End <= span.Start {
+				n--
+			}
+			if n > 0 {
 				span.End = min(span.End, s.stack[n-1].Span.End)
 			}
+			for spans[ahead].End <= span.Start {
+				ahead++
+			}
+			if span.End <= spans[ahead].Start { // between two spans, and so is all that is in it
+				s.missed = span.End
+				continue
+			}
+			out = s.close(span.Start, spans, &from, out)
+			s.at = max(s.at, span.Start)
 		} else if n > 0 {
 			if span.End <= s.stack[0].Span.End {
 				continue

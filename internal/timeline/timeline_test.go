@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -157,5 +158,41 @@ func TestSamplesInASpan(t *testing.T) {
 	}
 	if p := New(tr, 0, Timeline{}, nil, nil).Sampled(tr, span(0, 100)); p.Valid() {
 		t.Error("a sample without samples")
+	}
+}
+
+// TestSpansAreCutOutOfAll: the pieces of some spans are those of all time, cut, however events nest or overlap.
+func TestSpansAreCutOutOfAll(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var events []trace.EventData
+		for i := range 30 {
+			at := r.Int64N(1000)
+			events = append(events, eventOf(event.Frame, fmt.Sprint("f", i), at, at+r.Int64N(200)))
+		}
+		tr := thread(events...)
+		first := tr.LaneAt(event.LanePython, 0).Thread()
+		var spans []interval.Span
+		for at := r.Int64N(100); at < 1100; at += 1 + r.Int64N(150) {
+			s := span(at, at+1+r.Int64N(80))
+			spans, at = append(spans, s), s.End
+		}
+		all, some := New(tr, first, Timeline{}, nil, nil), New(tr, first, Timeline{}, nil, nil)
+		all.Move([]interval.Span{span(-1, 2000)})
+		var want, got []Piece
+		for i, s := range spans {
+			for _, p := range all.Now[Code] {
+				if p.Span = p.Span.Clip(s); !p.Span.Empty() {
+					want = append(want, p)
+				}
+			}
+			if i%3 == 2 || i == len(spans)-1 {
+				some.Move(spans[i-i%3 : i+1])
+				got = append(got, some.Now[Code]...)
+			}
+		}
+		if g, w := written(tr, got), written(tr, want); g != w {
+			t.Fatalf("seed %d: %s\nwant %s", seed, g, w)
+		}
 	}
 }
