@@ -292,8 +292,8 @@ func (in *Inputs) heads(at int, order string) (headSizes, bool) {
 type sdpa struct {
 	q        int    // index of the queries; keys and values follow
 	order    string // headsFirst where it is ""
-	causal   int    // index of the flag; 0: none, as for the other indices
-	bias     int    // index of a tensor that is added to the scores
+	causal   int    // index of the flag
+	bias     int    // index of a tensor that is added to the scores; 0: none, as for the window
 	window   int    // index of the tokens back that are seen, forward ones after it
 	bottom   bool
 	lse      bool
@@ -351,7 +351,7 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		return Work{}, false
 	}
 	e := in.Size(s.q)
-	unknown := s.causal > 0 && in.Value(s.causal) == "" // then it may be causal
+	unknown := in.Value(s.causal) == "" // then it may be causal
 	pairs, most := h.pairs(unknown || in.Flag(s.causal), s.bottom), h.nq*h.nk
 	if s.window > 0 {
 		back, ahead := in.sees(s.window, s.causal)
@@ -563,7 +563,7 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 // convBackward computes what its mask asks for: gradients of the input, of the weight, of the bias.
 func convBackward(in *Inputs) (Work, bool) {
 	forward := in.arranged([]int{1, 2, -1, 4, 5, 6, 7, 8, 9})
-	one, ok := conv{stride: 3, pad: 4, dilation: 5, transposed: 6, outPad: 7, groups: 8}.formula(forward)
+	one, ok := conv{stride: 3, pad: 4, dilation: 5, transposed: 6, groups: 8}.formula(forward)
 	if !ok || len(in.Dim(0)) == 0 {
 		return Work{}, false
 	}
