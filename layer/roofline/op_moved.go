@@ -25,10 +25,7 @@ func fusedExperts(x, up, down, choice, top int) formula {
 		} else if v := in.Ints(top); len(v) == 1 {
 			k = float64(v[0])
 		}
-		packing := 1.0 // values a stored element
-		if s['W'] > 0 && s['P'] > 0 && s['I'] > 0 {
-			packing = s['H'] / s['P']
-		}
+		packing := s['H'] / s['P'] // values a stored element
 		inner, size := s['I']*packing, in.Size(up)/packing
 		if !ok || k < 0 || packing < 1 || s['W'] != inner && s['W'] != 2*inner || in.Size(x) == 0 || size == 0 {
 			return Work{}, false
@@ -59,7 +56,7 @@ func expertsStage(x, weight, out int, down bool) formula {
 		if len(b) != 3 || len(a) < 2 || len(o) < 2 || in.Size(x) == 0 || in.Size(weight) == 0 {
 			return Work{}, false
 		}
-		k, tokens := 0.0, 0.0
+		var k, tokens float64
 		switch {
 		case down && len(a) == 3 && a[2] == b[2]:
 			tokens, k = float64(a[0]), float64(a[1])
@@ -268,7 +265,7 @@ func rotary(positions, q, k, table int) formula {
 			return Work{}, false
 		}
 		share := 1.0 // of a head that turns
-		if h, t := in.Ints(table-1), in.Dim(table); len(h) == 1 && h[0] > 0 && len(t) == 2 && t[1] <= h[0] {
+		if h, t := in.Ints(table-1), in.Dim(table); len(h) == 1 && len(t) == 2 && t[1] <= h[0] {
 			share = float64(t[1]) / float64(h[0])
 		}
 		return Work{FLOP: 3 * n * share, Bytes: 2*n*share*in.Size(q) + in.Bytes(positions)}, true
@@ -409,10 +406,10 @@ func resized(flop float64, size, factors int) formula {
 func pooled(in *Inputs) (Work, bool) {
 	d := in.Dim(0)
 	k := in.Ints(1)
-	if len(d) < 3 || len(k) == 0 || in.Size(0) == 0 {
+	if len(d) <= len(k) || len(k) == 0 || in.Size(0) == 0 {
 		return Work{}, false
 	}
-	n := min(len(k), len(d)-1)
+	n := len(k)
 	kernel := in.spatial(1, n, 1)
 	stride, pad := in.spatial(2, n, 0), in.spatial(3, n, 0)
 	out, taps := product(d[:len(d)-n]), 1.0
@@ -420,14 +417,11 @@ func pooled(in *Inputs) (Work, bool) {
 		if stride[i] == 0 {
 			stride[i] = kernel[i]
 		}
-		if kernel[i] <= 0 || stride[i] <= 0 {
+		room := d[len(d)-n+i] + 2*pad[i] - kernel[i]
+		if kernel[i] <= 0 || stride[i] <= 0 || room < 0 {
 			return Work{}, false
 		}
-		side := (d[len(d)-n+i]+2*pad[i]-kernel[i])/stride[i] + 1
-		if side <= 0 {
-			return Work{}, false
-		}
-		out *= float64(side)
+		out *= float64(room/stride[i] + 1)
 		taps *= float64(kernel[i])
 	}
 	return Work{FLOP: out * taps, Bytes: in.Bytes(0) + out*in.Size(0)}, true

@@ -11,7 +11,7 @@ import (
 
 // letters are the types of inputs in texts.
 var letters = map[byte]string{'h': "c10::BFloat16", 'f': "float", 'l': "long int", 'i': "int", 'b': "bool",
-	'q': "c10::Float8_e4m3fn", 'c': "signed char", 'u': "unsigned char"}
+	'q': "c10::Float8_e4m3fn", 'c': "signed char", 'u': "unsigned char", 'x': "float4_e2m1fn_x2", 'z': "complex<double>"}
 
 // read makes inputs of a text: "h4x6" is a tensor by a letter of its type, "!h4x6" one whose type the op must know,
 // "=1" a value, "{2x3,4}" a list of tensors, "-" nothing.
@@ -70,6 +70,11 @@ var rowCases = []struct {
 	{"aten::matmul", "!h2x1x4x6 h3x6x5", 1440, 96 + 180 + 6*40, 0, 0},
 	{"aten::_scaled_mm", "!q4x6 q6x5 f4 f5 h5", 240, 24 + 30 + 16 + 20 + 10 + 20, 0, 0},
 	{"aten::_scaled_mm", "!q4x6 q6x5 f4 f5 h5 - =6", 240, 24 + 30 + 16 + 20 + 10 + 80, 0, 0},
+	{"aten::_scaled_mm", "!x4x3 x3x5", 240, 12 + 15 + 20, 0, 0}, // two values an element
+	{"aten::matmul", "!f4x6 h6x5", 240, 96 + 60 + 80, 0, 0},
+	{"aten::_weight_int8pack_mm", "!f4x6 c5x6 h5", 240, 96 + 30 + 10 + 80, 0, 0},
+	{"aten::_weight_int4pack_mm", "!h4x6 i3x5 =32 h2x5", 240, 48 + 60 + 20 + 40, 0, 0},
+	{"aten::_grouped_mm", "!f5x6 !h3x6x4", 240, 120 + 48 + 80, 0, 248 + 2*48},
 	{"aten::_grouped_mm", "!q5x6 !q3x6x4", 240, 30 + 24 + 40, 0, 94 + 2*24},
 	{"aiter::gemm_a4w4", "u4x16 u5x16", 2 * 4 * 5 * 32, (4+5)*17 + 40, 0, 0},
 	{"aten::addmv", "h4 !h4x6 h6 =0", 48, 48 + 12 + 8, 0, 0},
@@ -102,7 +107,7 @@ var rowCases = []struct {
 	{"aten::_efficient_attention_forward", "!h1x4x1x8 h1x4x1x8 h1x4x1x8 h1x1x4x4 - - - - - =0", 512, 256 + 32, 0, 0},
 	{"aten::_flash_attention_backward", "- !h1x4x1x8 h1x4x1x8 h1x4x1x8 - - - - - - - =True", 800, 512 + 16, 0, 0},
 	{"aiter::wrapper_fmha_v3_fwd", "- !h1x3x1x8 h1x5x1x8 h1x5x1x8 - - =True", 384, 256 + 12, 0, 0},
-	{"flash_attn::_flash_attn_backward", "- !h1x3x1x8 h1x5x1x8 h1x5x1x8 - - - - - - - =False =1 =0", 480, 512 + 12, 0, 0},
+	{"flash_attn::_flash_attn_backward", "- !h1x3x1x8 h1x5x1x8 h1x5x1x8 - - - - - - - =False =2 =0", 720, 512 + 12, 0, 0},
 	{"aiter::_flash_attn_backward", "- !h1x3x1x8 h1x5x1x8 h1x5x1x8 - - - - - - - - =True", 960, 512 + 12, 0, 0},
 	{"aiter::mha_bwd", "- !h1x3x1x8 h1x5x1x8 h1x5x1x8 - - - - =True", 960, 512 + 12, 0, 0},
 	{"aiter::mha_varlen_fwd", "!h6x1x8 h6x1x8 h6x1x8 l3 - =4 - - - - - - =True", 13 * 32, 384, 13 * 32, 384},
@@ -114,6 +119,12 @@ var rowCases = []struct {
 	{"aten::scaled_dot_product_attention", "!h1x1x4x8 h1x1x2x8 h1x1x2x8 - =0. =True", 7 * 32, 192, 0, 0},
 	{"aiter::wrapper_fmha_v3_fwd", "- !h1x4x1x8 h1x2x1x8 h1x2x1x8 - - =True", 3 * 32, 192 + 16, 0, 0},
 	{"flash_attn::_flash_attn_forward", "!h1x4x1x8 h1x2x1x8 h1x2x1x8 - - =True", 3 * 32, 192 + 16, 0, 0},
+	{"flash_attn::_flash_attn_varlen_forward", "!h6x1x8 h6x1x8 h6x1x8 l3 l3 =4 =5 - - =False", 640, 384, 640, 384},
+	{"aiter::mha_varlen_fwd", "!h3x1x8 h3x1x8 h3x1x8 l4 - =1 - - - - - - =True", 96, 192, 96, 192},
+	{"_C::paged_attention_v1", "h2x4x8 !h2x4x8 !h99x2x1x16x8 - - - l2x1 l2 =16", 256, 256 + 128, 256 * 16, 384 + 128*15},
+	{"_C::paged_attention_v1", "f2x4x8 !h2x4x8 !h99x1x4x16x8 - - - l2x5 l2 =1", 256, 128 + 256 + 64, 256 * 5, 448 + 64*4},
+	{"_C::paged_attention_v1", "h2x4x8 !h2x4x8 !h99x16x2x8 - - - l3x5 l2 =16", 256, 256 + 128, 0, 0},
+	{"vllm::unified_attention", "!h3x32 h3x16 h3x16", 384, 576, 0, 0},
 	{"aiter::mha_varlen_fwd", "!h6x1x8 h6x1x8 h6x1x8 l2 - =6 - - - - - - =True", 21 * 32, 384, 21 * 32, 384},
 	{"aiter::mha_varlen_fwd", "!h6x1x8 h6x1x8 h6x1x8 l2 - =6 - - - - - - =False", 36 * 32, 384, 36 * 32, 384},
 	// 3 tokens of 4 heads of 8, two of keys: a token sees itself.
@@ -121,6 +132,10 @@ var rowCases = []struct {
 	// Convolutions: 10 places of 6 channels, of 4·3 taps each from 16 values; 4 places of 6 channels and 2·3 taps.
 	{"aten::conv_transpose1d", "!f1x4x4 f4x6x3 f6 =[2] =[0] =[1] =1 =[1]", 2*16*18 + 60, 64 + 288 + 240 + 24, 0, 0},
 	{"aten::conv_transpose1d", "!f1x4x4 f4x3x3 f6 =[2] =[1] =[1] =2 =[2]", 2*16*9 + 60, 64 + 144 + 240 + 24, 0, 0},
+	{"aten::conv_transpose1d", "!f1x4x4 f4x3x3 f6 =[2] =[1] - =2 =[2]", 2*16*9 + 54, 64 + 144 + 216 + 24, 0, 0},
+	{"aten::conv1d", "!h1x4x9 f6x2x3 - =[] =[] =[2] =2", 360, 72 + 144 + 60, 0, 0},
+	{"aten::conv1d", "!h1x4x3 f6x2x3 - =[1] =[0] =[1] =2", 72, 24 + 144 + 12, 0, 0},
+	{"aten::cudnn_convolution", "!f1x4x9 f6x2x3 =[1] =[2] =[1] =2", 360, 144 + 144 + 120, 0, 0},
 	{"aten::conv1d", "!f4x9 f6x2x3 f6 =[2] =[1] =[2] =2", 288 + 24, 144 + 144 + 96 + 24, 0, 0},
 	{"aten::conv1d", "!h1x4x9 f6x2x3 - =[2] =[1] =[2] =2", 288, 72 + 144 + 48, 0, 0},
 	{"aten::conv1d", "!f1x4x9 f6x2x3 f6 =[2] =[1] =[2] =2 =[2] =[1] =[2] =2", 288 + 24, 144 + 144 + 96 + 24, 0, 0},
@@ -147,6 +162,7 @@ var rowCases = []struct {
 	{"aiter::moe_sum", "!h4x3x6 !h4x6", 48, 144 + 48, 0, 0},
 	{"triton::fused_moe_kernel", "!h4x6 !h3x6x5", 240, 48 + 60, 720, 48 + 40 + 180 + 2*60},
 	{"aiter::ck_moe_stage1", "!h4x6 !h3x6x5", 240, 48 + 60, 720, 48 + 40 + 180 + 2*60},
+	{"aiter::ck_moe_stage2", "!h4x6 !h3x6x5", 240, 48 + 60, 720, 48 + 40 + 180 + 2*60},
 	{"aiter::ck_moe_stage2", "!h4x6 - !h3x6x5", 240, 48 + 60, 720, 48 + 40 + 180 + 2*60},
 	{"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", "!h4x6 !h3x5x6 - f8x5 - - - - l4x2",
 		480, 48 + 160 + 120, 0, 208 + 180},
@@ -173,8 +189,10 @@ var rowCases = []struct {
 	{"aten::_softmax_backward_data", "!h2x6 f2", 48, 24 + 8 + 24, 0, 0},
 	// Element-wise ops of 12 elements.
 	{"aten::softmax", "!h2x6", 60, 48, 0, 0},
-	{"aten::add", "l2x6 h2x6", 12, 96 + 24 + 24, 0, 0},    // an integer of eight bytes and a number of two are a number
-	{"aten::add", "b2x6 i2x6", 12, 12 + 48 + 48, 0, 0},    // a bool counts less than an integer
+	{"aten::add", "l2x6 h2x6", 12, 96 + 24 + 24, 0, 0}, // an integer of eight bytes and a number of two are a number
+	{"aten::add", "b2x6 i2x6", 12, 12 + 48 + 48, 0, 0}, // a bool counts less than an integer
+	{"aten::add", "b2x6 b2x6", 12, 12 + 12 + 12, 0, 0},
+	{"aten::mul", "z2x6 f2x6", 12, 192 + 48 + 192, 0, 0},
 	{"aten::add", "h2x6 f2x6 f9", 12, 24 + 48 + 48, 0, 0}, // the third input is a factor
 	{"aten::eq", "h2x6 f2x6 f9", 12, 24 + 48 + 12, 0, 0},
 	{"aten::gelu", "!h2x6", 96, 48, 0, 0},
@@ -196,6 +214,7 @@ var rowCases = []struct {
 	{"aten::_to_copy", "!h2x6", 0, 24 + 24, 0, 0},
 	{"aten::copy_", "!h2x6 !f2x6", 0, 24 + 48, 0, 0},
 	{"aten::clone", "!h2x6", 0, 48, 0, 0},
+	{"aten::fill_", "!u1", 0, 1, 0, 0},
 	{"aten::fill_", "!h2x6", 0, 24, 0, 0},
 	{"aten::normal_", "!h2x6", 120, 24, 0, 0},
 	{"aten::cat", "{2x3,4}", 0, 40, 0, 0},
@@ -247,15 +266,20 @@ var rowCases = []struct {
 	{"aten::avg_pool2d", "!h1x3x8x8 =[2,2] =[] =[0,0]", 48 * 4, 384 + 96, 0, 0},
 	{"aten::avg_pool2d", "!h3x8x8 =[2,2] =[2,2]", 48 * 4, 384 + 96, 0, 0},
 	{"aten::avg_pool2d", "!h1x3x8x8 =[2,4] =[4] =[0,0]", 12 * 8, 384 + 24, 0, 0},
+	{"aten::avg_pool2d", "!h3x8x8 =[1,1] =[3,3] =[0,0]", 27, 384 + 54, 0, 0},
+	{"aten::avg_pool2d", "!h3x8x8 =[2,2] =[1,1] =[0,0]", 147 * 4, 384 + 294, 0, 0},
+	{"aten::avg_pool2d", "!h3x2x2 =[2,2] =[2,2] =[0,0]", 12, 24 + 6, 0, 0},
 	{"aten::adaptive_avg_pool2d", "!h1x3x8x8 =[2,2]", 192, 384 + 24, 0, 0},
 	{"aten::upsample_nearest2d", "!h1x3x4x4 - =[2.0,2.0]", 0, 96 + 384, 0, 0},
 	{"aten::upsample_nearest2d", "!h1x3x4x4 =[8,8]", 0, 96 + 384, 0, 0},
 	{"aten::upsample_nearest1d", "!h1x3x4 =[8]", 0, 24 + 48, 0, 0},
 	{"aten::upsample_nearest1d", "!h2x3x5 - =[1.5]", 0, 60 + 84, 0, 0},
 	{"aten::upsample_bilinear2d", "!h1x3x4x4 - - =[2.0,2.0]", 8 * 192, 96 + 384, 0, 0},
+	{"aten::upsample_bicubic2d", "!h1x3x4x4 - - =[2.0,2.0]", 40 * 192, 96 + 384, 0, 0},
 	{"aten::upsample_bicubic2d", "!h1x3x4x4 =[8,8]", 40 * 192, 96 + 384, 0, 0},
 	// Quantisation of 10 values.
 	{"_C::static_scaled_fp8_quant", "q2x5 !h2x5 f3", 30, 20 + 10 + 12, 0, 0},
+	{"_C::static_scaled_fp8_quant", "h2x5 !f2x5 f3", 30, 40 + 20 + 12, 0, 0},
 	{"sglang::per_token_group_quant_8bit", "!h2x5 - - f2", 30, 20 + 10, 0, 0},
 	{"sgl_kernel::sgl_per_token_group_quant_8bit", "!h2x5 q2x5 f2", 30, 20 + 10 + 8, 0, 0},
 	{"aten::dequantize", "!h2x6", 24, 48, 0, 0},
@@ -282,25 +306,96 @@ func TestTypesThatAreNotRecorded(t *testing.T) {
 	}
 }
 
-// TestWorkOfOneElement: tensors of one element each have work, but where an op wants more: starts of two, channels for
-// each group, two chosen experts, two halves.
+// TestMatrixTypes: the wider operand's where both are computed with, that of activations where weights are unpacked.
+func TestMatrixTypes(t *testing.T) {
+	for _, c := range []struct{ op, in, want string }{
+		{"aten::mm", "h4x6 q6x5", "bf16"}, {"aten::mm", "q4x6 h6x5", "bf16"}, {"aten::mm", "u4x6 c6x5", "int8"},
+		{"aten::matmul", "h4x6 f6x5", "fp32"}, {"aten::linear", "f4x6 h5x6", "fp32"}, {"aten::_scaled_mm", "x4x3 x3x5", "fp4"},
+		{"aten::_weight_int8pack_mm", "h4x6 c5x6 h5", "bf16"}, {"aiter::gemm_a4w4", "u4x16 u5x16", "fp4"},
+		{"aiter::batched_gemm_a16wfp4_", "h3x4x12 u3x5x6", "bf16"}, {"aten::_grouped_mm", "q5x6 h3x6x4", "bf16"},
+		{"aten::_grouped_mm", "h5x6 q3x6x4", "bf16"}, {"aten::scaled_dot_product_attention", "h1x1x4x8 f1x1x4x8 f1x1x4x8", "bf16"},
+		{"aiter::mha_varlen_fwd", "h6x1x8 f6x1x8 f6x1x8 l2 - =6", "bf16"}, {"vllm::unified_attention", "h3x4x8 f3x2x8 f3x2x8", "bf16"},
+		{"_C::paged_attention_v1", "f2x4x8 h2x4x8 q99x2x1x16x8 - - - l2x1 l2 =16", "bf16"}, {"aten::conv1d", "h4x9 f6x2x3 - =[2] =[1] =[2] =2", "bf16"},
+		{"aten::convolution_backward", "f1x6x4 h1x4x9 f6x2x3 - =[2] =[1] =[2] =False =[0] =2 =[True]", "bf16"},
+		{"vllm::fused_experts", "q4x6 h3x10x6 h3x6x5 f4x2", "bf16"}, {"vllm::fused_experts", "h4x6 q3x10x6 q3x6x5 f4x2", "bf16"},
+		{"vllm::fused_experts", "h4x6 u3x8x3 u3x6x2 f4x2", "bf16"}, {"aiter::ck_moe_stage2", "q4x2x5 - h3x6x5 - - - h4x6", "bf16"},
+		{"aiter::ck_moe_stage2", "h4x2x5 - q3x6x5 - - - h4x6", "bf16"}, {"aten::add", "h2 h2", ""},
+		{"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", "q4x6 h3x5x6 - - - - - - l4x2", "bf16"},
+		{"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", "h4x6 q3x5x6 - - - - - - l4x2", "bf16"},
+	} {
+		if w, ok := roofline.OpWork(c.op, read(t, c.in)); !ok || w.Matrix != c.want {
+			t.Errorf("%s %s computes with %q, counted %t; want %q", c.op, c.in, w.Matrix, ok, c.want)
+		}
+	}
+}
+
+// TestInputsThatDoNotFit are not counted.
+func TestInputsThatDoNotFit(t *testing.T) {
+	for _, c := range [][2]string{{"aten::linear", "h6 h5x6"}, {"aten::native_batch_norm", "h6"}, {"triton_poi_fused_add_1", "h2x6"},
+		{"aten::convolution_backward", "- f1x4x9 f6x2x3 - =[2] =[1] =[2] =False =[0] =2 =[True]"}, {"aten::avg_pool2d", "h8x8 =[2,2,2]"},
+		{"aten::avg_pool2d", "h3x8x8 =[0,2]"}, {"aten::avg_pool2d", "h3x8x8 =[9,2]"}, {"aten::conv1d", "h1x4x2 f6x2x3 - =[1] =[0] =[1] =2"},
+		{"aten::conv1d", "h1x4x2 f6x2x3 - =[2] =[0] =[1] =2"},
+		{"aten::conv1d", "h1x4x9 f6x2x3 - =[0] =[0] =[1] =2"}, {"aten::mm", "h99999999999x99999999999 h99999999999x9"},
+		{"vllm::unified_attention", "h3x4x8 h3x0x8 h3x0x8"}, {"vllm::unified_attention", "h3 h3 h3"}, {"vllm::unified_attention", "h3x4 h2x4 h3x4"},
+		{"vllm::fused_experts", "h4x6 h3x10x7 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x9x6 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x10x0 h3x6x5"},
+		{"vllm::fused_experts", "h4x6 h3x10x6 h3x6x5 f4x4"}, {"aten::upsample_nearest1d", "h1x3x4 =[8,8]"}, {"aten::adaptive_avg_pool2d", "h8x8 =[2,2]"},
+		{"aten::topk", "h3x4 =[1,2]"}, {"_C::silu_and_mul", "h2x3 h2x5"}, {"_C::fused_add_rms_norm", "h4x6 h4x5 h6"},
+		{"aten::matmul", "h2x4x6 h3x6x5"}, {"aten::mm", "h2x1099511627776 h1099511627776x1099511627776"}, // 2⁸²
+		{"_C::paged_attention_v1", "h2x4 h2x4 h99x2x1x16x8"}, {"_C::paged_attention_v1", "h2x4x8 h2x4x8 h99x2x8"},
+		{"aiter::mha_varlen_fwd", "h6x1x8 h6x1x8 h6x1x8 l1 - =6"}, {"DaoAILab::_causal_conv1d_fwd_cpp", "h6 h6x4"},
+	} {
+		if w, ok := roofline.OpWork(c[0], read(t, c[1])); ok {
+			t.Errorf("%s %s: %+v, want nothing", c[0], c[1], w)
+		}
+	}
+}
+
+// TestListsOfUnknownTypes take what the kernel's name says, a byte at least.
+func TestListsOfUnknownTypes(t *testing.T) {
+	for _, c := range []struct {
+		assumed string
+		element int
+		want    float64
+	}{{"", 0, 20}, {"", 4, 80}, {"fp32", 0, 80}, {"bf16", 1, 40}} {
+		in := read(t, "{2x3,4}")
+		in.Assumed, in.Element = c.assumed, c.element
+		if w, ok := roofline.OpWork("aten::cat", in); !ok || w.Bytes != c.want {
+			t.Errorf("%+v: %v bytes", c, w.Bytes)
+		}
+	}
+	in := read(t, "h4x6 h6x5")
+	in.Types, in.Assumed = nil, "fp8"
+	if w, ok := roofline.OpWork("aten::mm", in); !ok || w.Bytes != 24+30+20 {
+		t.Errorf("inputs of the type that the kernel's name says: %v bytes, want 74", w.Bytes)
+	}
+}
+
+// TestWorkOfOneElement: tensors of one element each have work, of bytes, too, but where an op wants more: starts of two, channels for
+// each group, two chosen experts, two halves, windows of two.
 func TestWorkOfOneElement(t *testing.T) {
-	more := []string{"aiter::mha_varlen_fwd", "aten::conv1d", "aten::cudnn_convolution", "aten::miopen_convolution",
+	more := []string{"aiter::mha_varlen_fwd", "flash_attn::_flash_attn_varlen_forward", "aten::avg_pool2d", "aten::conv1d", "aten::cudnn_convolution", "aten::miopen_convolution",
 		"aten::convolution_backward", "aten::conv_transpose1d", "aiter::fmoe_fp8_blockscale_g1u1", "_C::gelu_and_mul",
 		"_C::silu_and_mul"}
 	for _, c := range rowCases {
 		in := read(t, c.in)
+		if slices.Contains(more, c.op) {
+			continue
+		}
 		for _, sizes := range in.Dims {
 			for k := range sizes {
 				sizes[k] = 1
 			}
 		}
-		w, ok := roofline.OpWork(c.op, in)
-		if slices.Contains(more, c.op) {
-			continue
-		}
-		if !ok || c.flop > 0 != (w.FLOP > 0) && c.op != "aiter::moe_sum" {
-			t.Errorf("%s %s with sizes of one: counted %t, %+v", c.op, c.in, ok, w)
+		for range 2 {
+			w, ok := roofline.OpWork(c.op, in)
+			if !ok || c.flop > 0 != (w.FLOP > 0) && c.op != "aiter::moe_sum" {
+				t.Errorf("%s %s with sizes of one: counted %t, %+v", c.op, c.in, ok, w)
+			}
+			for i := range in.Types {
+				if len(in.Dims[i]) > 0 {
+					in.Types[i] = letters['u']
+				}
+			}
 		}
 	}
 }

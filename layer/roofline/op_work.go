@@ -152,7 +152,7 @@ func (in *Inputs) product(a, b int, batch, m, n, k, out float64) Work {
 func plus(f formula, bias, beta int) formula {
 	return func(in *Inputs) (Work, bool) {
 		w, ok := f(in)
-		if ok && len(in.Dim(bias)) > 0 && (beta < 0 || in.Value(beta) != "0") {
+		if ok && len(in.Dim(bias)) > 0 && (beta == absent || in.Value(beta) != "0") {
 			w.Bytes += in.Bytes(bias)
 		}
 		return w, ok
@@ -386,7 +386,7 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 
 // varlen is attention of tokens of all requests one after another, (T,H,d): how long each request is, only bounds are
 // recorded of. A window's two values follow causal. pages is a list of the pages of one token each of a cache that keys
-// and values are in; −1: they are those of the requests.
+// and values are in; absent: they are those of the requests.
 func varlen(at, starts, most, causal, pages int) formula {
 	return func(in *Inputs) (Work, bool) {
 		s, ok := in.fit("THD KGD KGE S", at, at+1, at+2, starts)
@@ -398,8 +398,8 @@ func varlen(at, starts, most, causal, pages int) formula {
 			m = float64(x[0])
 		}
 		keys, mostKeys := s['K'], s['K']
-		longest := mostKeys // that a token sees
-		if pages >= 0 {     // requests see what they compute at least, all pages at most, and none more than the longest
+		longest := mostKeys  // that a token sees
+		if pages != absent { // requests see what they compute at least, all pages at most, and none more than the longest
 			keys, mostKeys = t, in.Elements(pages)
 			if x := in.Ints(most + 1); len(x) == 1 {
 				longest = float64(x[0])
@@ -447,7 +447,7 @@ func served(q, k, v int) formula {
 		if len(x) < 2 || len(y) < 2 || len(z) < 2 || x[0] != y[0] || in.Size(q) == 0 {
 			return Work{}, false
 		}
-		wide := product(x) + product(z)*product(x[1:])/max(product(y[1:]), 1)
+		wide := product(x) + product(z)*product(x[1:])/product(y[1:])
 		e := in.Size(q)
 		fresh := product(y) + product(z)
 		return Work{FLOP: 2 * wide, Bytes: e * (wide + fresh), Matrix: matrixType(in.Type(q)), Kind: OpAttention,
@@ -539,7 +539,7 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 			return Work{}, false
 		case transposed:
 			side = (x[2+i]-1)*stride[i] - 2*pad[i] + reach + more[i]
-		default:
+		case reach <= x[2+i]+2*pad[i]:
 			side = (x[2+i]+2*pad[i]-reach)/stride[i] + 1
 		}
 		if side <= 0 {
@@ -562,7 +562,7 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 
 // convBackward computes what its mask asks for: gradients of the input, of the weight, of the bias.
 func convBackward(in *Inputs) (Work, bool) {
-	forward := in.arranged([]int{1, 2, -1, 4, 5, 6, 7, 8, 9})
+	forward := in.arranged([]int{1, 2, absent, 4, 5, 6, 7, absent, 9})
 	one, ok := conv{stride: 3, pad: 4, dilation: 5, transposed: 6, groups: 8}.formula(forward)
 	if !ok || len(in.Dim(0)) == 0 {
 		return Work{}, false
