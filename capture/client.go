@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-json"
-
-	"github.com/llmstrata/strata/capture/internal/secret"
 )
 
 // Limits on what is read of an answer. /server_info of a large SGLang deployment is some hundred kB, and an answer of
@@ -32,7 +30,7 @@ type client struct {
 	http    http.Client
 	header  http.Header
 	info    time.Duration // timeout of a question
-	secrets secret.Set
+	secrets secrets
 	// skew is how far the server's clock is ahead of this one, nil until it has been measured.
 	skew atomic.Pointer[time.Duration]
 	// dry, when set, is called instead of sending a request that changes anything.
@@ -106,7 +104,7 @@ func normalURL(s string) (base string, user *url.Userinfo, err error) {
 		err = errors.New("want http://host:port")
 	}
 	if err != nil {
-		var none secret.Set
+		var none secrets
 		return "", nil, fmt.Errorf("capture: server address %q: %s", none.Scrub(s), none.Scrub(err.Error()))
 	}
 	user = u.User
@@ -118,7 +116,7 @@ func normalURL(s string) (base string, user *url.Userinfo, err error) {
 func shownURL(address string) string {
 	base, _, err := normalURL(address)
 	if err != nil {
-		return secret.Set{}.Scrub(address)
+		return secrets{}.Scrub(address)
 	}
 	return base
 }

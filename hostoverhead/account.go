@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -44,13 +43,13 @@ type timeSum struct {
 
 // stepAccount is the time of one step on one device, from the end of the step before.
 type stepAccount struct {
-	step *steps.Step // nil if no steps were found
+	step *hostStep // nil if no steps were found
 	span interval.Span
 	timeSum
 }
 
 // stepAccount is the account of a step, or of the window, that begins with its busy time.
-func (a *account) stepAccount(step *steps.Step, s interval.Span) stepAccount {
+func (a *account) stepAccount(step *hostStep, s interval.Span) stepAccount {
 	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s),
 		busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
 }
@@ -156,7 +155,7 @@ func pausesOf(d *layer.Device) (out []interval.Span) {
 // findSteps lists the times of the steps, each as [layer.Device.Steps] has it, or, where none were found, the window.
 func (a *account) findSteps() {
 	window := a.d.window()
-	found := steps.Of(a.l.w.layers, &a.d.id)
+	found := stepsOf(a.l.w.layers, &a.d.id)
 	if a.d.pass == nil { // the trace counts as one step
 		found = nil
 	}
@@ -168,7 +167,7 @@ func (a *account) findSteps() {
 		for p := range a.d.layers.Passes {
 			fp, span := &a.d.layers.Passes[p], a.d.layers.StepSpan(p)
 			if s := (interval.Span{Start: int64(span.Start), End: int64(span.End)}); fp.Kernels > 0 && !s.Empty() {
-				step := steps.OfPass(fp)
+				step := stepOfPass(fp)
 				a.steps = append(a.steps, a.stepAccount(&step, s))
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
@@ -105,7 +105,7 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is s
 	} else if len(ds) > 0 {
 		r.GPU = ds[0].Name
 	}
-	all := steps.Of(a, nil) // they join the ranks
+	all := stepsOf(a, nil) // they join the ranks
 	r.StepsFound = len(all)
 	bench := benchSteps(all, b)
 	if b.iterations == 0 {
@@ -147,11 +147,11 @@ func tensorSize(given, fromArgs, ranks int) int {
 
 // fill measures the steady steps. A step without a successor within 100 ms has
 // no gap and is left out where there are enough others.
-func (w *recording) fill(r *Run, bench []steps.Step) {
+func (w *recording) fill(r *Run, bench []hostStep) {
 	followed := func(i int) bool {
 		return i+1 < len(bench) && bench[i+1].Span.Start-bench[i].Span.End <= int64(phaseGap)
 	}
-	all := steps.Steady(bench)
+	all := steadySteps(bench)
 	steady := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return !followed(i) })
 	if len(steady) < minPhase {
 		steady = all // a short recording: what a step holds is still worth telling
@@ -167,7 +167,7 @@ func (w *recording) fill(r *Run, bench []steps.Step) {
 	windows := make([]interval.Span, len(steady))
 	for k, i := range steady {
 		s := bench[i]
-		windows[k] = steps.Period(bench, i)
+		windows[k] = periodOf(bench, i)
 		r.wall = append(r.wall, us(windows[k].Len()))
 		r.step = append(r.step, us(s.Longest))
 		if followed(i) {
@@ -269,11 +269,11 @@ func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compar
 	if err != nil {
 		return nil, err
 	}
-	all := steps.Of(a, nil) // they join the ranks
+	all := stepsOf(a, nil) // they join the ranks
 	h := &compare.Host{Passes: []int{}, Walls: []time.Duration{}, Operations: []compare.Operation{}}
 	var windows []interval.Span
 	for i := range all {
-		p := steps.Period(all, i)
+		p := periodOf(all, i)
 		windows = append(windows, p)
 		h.Passes, h.Walls = append(h.Passes, all[i].Pass), append(h.Walls, time.Duration(p.Len()))
 	}
@@ -367,8 +367,6 @@ func (o *BreakdownOptions) sides() (baseline, target side) {
 // Constants of the published root-cause analysis.
 const (
 	iterationGap = time.Millisecond // between all-reduces: a new iteration
-	phaseGap     = steps.PhaseGap   // between iterations: a new phase
-	minPhase     = steps.MinPhase   // iterations of a benchmark phase, and steady steps
 )
 
 // Lengths of the lists in text reports. Totals are summed before they are cut.

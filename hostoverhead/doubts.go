@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -169,14 +168,14 @@ func (a *account) coldStart() string {
 
 // warmUp compares the run with its steady steps.
 func (a *account) warmUp(v *Verdict, p *params) finding.Finding {
-	var found []steps.Step
+	var found []hostStep
 	var accounts, alone []stepAccount
 	for _, s := range a.steps {
 		if s.step != nil {
 			found, accounts = append(found, *s.step), append(accounts, s)
 		}
 	}
-	steady := steps.Steady(found)
+	steady := steadySteps(found)
 	for _, i := range steady {
 		alone = append(alone, accounts[i])
 	}

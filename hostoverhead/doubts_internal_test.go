@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+
 	"github.com/llmstrata/strata/internal/interval"
 )
 
@@ -37,7 +37,7 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		add := func(n int, phase string, host int64) {
 			for range n {
 				s := hostly(host)
-				s.step = &steps.Step{Phase: phase, Gen: 8}
+				s.step = &hostStep{Phase: phase, Gen: 8}
 				a.steps = append(a.steps, s)
 			}
 		}

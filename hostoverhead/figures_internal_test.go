@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -86,7 +85,7 @@ func TestLengthClasses(t *testing.T) {
 
 // hostly is idle time of a step of 100 ns; the host causes ns of it.
 func hostly(ns int64) stepAccount {
-	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}, timeSum: timeSum{wall: 100}}
+	s := stepAccount{step: &hostStep{Index: int(ns)}, span: interval.Span{End: 100}, timeSum: timeSum{wall: 100}}
 	s.idle[finding.HostCode] = ns
 	return s
 }

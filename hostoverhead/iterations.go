@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/trace/event"
@@ -88,11 +88,11 @@ func commonSize(its []iteration) int {
 
 // benchSteps are the merged steps of all ranks in the benchmark phase: those
 // whose span overlaps it. Without one, all steps.
-func benchSteps(all []steps.Step, b benchPhase) []steps.Step {
+func benchSteps(all []hostStep, b benchPhase) []hostStep {
 	if b.window.Empty() {
 		return all
 	}
-	in := slices.DeleteFunc(slices.Clone(all), func(s steps.Step) bool { return s.Span.Clip(b.window).Empty() })
+	in := slices.DeleteFunc(slices.Clone(all), func(s hostStep) bool { return s.Span.Clip(b.window).Empty() })
 	if len(in) < minPhase {
 		// Steps that end before their kernels run need not overlap; then the
 		// phase only says when, not which.

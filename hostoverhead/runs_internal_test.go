@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
+
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/published/host"
@@ -303,9 +303,9 @@ func TestPhasesByHand(t *testing.T) {
 			t.Errorf("%s: window %v", name, got.window)
 		}
 	}
-	all := []steps.Step{}
+	all := []hostStep{}
 	for i := range int64(6) {
-		all = append(all, steps.Step{Span: interval.Span{Start: 100 * i, End: 100*i + 50}})
+		all = append(all, hostStep{Span: interval.Span{Start: 100 * i, End: 100*i + 50}})
 	}
 	for from, want := range map[int64]int{149: 5, 150: 6, 0: 6} { // of four the phase says only when
 		if got := len(benchSteps(all, benchPhase{window: interval.Span{Start: from, End: 600}})); got != want {
@@ -369,10 +369,10 @@ func TestStepsOfARunByHand(t *testing.T) {
 		}
 		put(b, event.Range, "before", 3*ms+1, 5, 0) // behind the last
 	})
-	bench := func(lengths ...int64) (out []steps.Step) {
+	bench := func(lengths ...int64) (out []hostStep) {
 		at := int64(0)
 		for _, d := range lengths {
-			out = append(out, steps.Step{Span: interval.Span{Start: at, End: at + 800_000}, Longest: 700_000, Gen: 4,
+			out = append(out, hostStep{Span: interval.Span{Start: at, End: at + 800_000}, Longest: 700_000, Gen: 4,
 				Phase: names.Generation})
 			at += d
 		}
@@ -501,7 +501,7 @@ func TestDigestOfIdleTime(t *testing.T) {
 		names: map[nameKey]*nameSum{{cause: finding.HostCode, name: 1}: {ns: 9, steps: 1},
 			{cause: finding.HostCode, name: 2}: {ns: 5, steps: 4}}}
 	for i, ns := range []int64{1, 0, 7} {
-		s := stepAccount{step: &steps.Step{Index: i}}
+		s := stepAccount{step: &hostStep{Index: i}}
 		s.idle[finding.HostCode] = ns
 		a.steps = append(a.steps, s)
 	}

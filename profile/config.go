@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // Config is a model's config.json under one set of names, whatever the vendor
@@ -110,17 +109,17 @@ type Config struct {
 // LoadConfig reads a config.json, or the config.json in a model's directory. The
 // error names file and field.
 func LoadConfig(path string) (*Config, error) {
-	if document.IsDir(path) {
+	if isDir(path) {
 		path = filepath.Join(path, framework.ConfigFile)
 	}
-	f, err := document.OpenRegular("config", path)
+	f, err := openRegular("config", path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	c, err := ParseConfig(f)
 	if err != nil {
-		return nil, document.Located(err, path)
+		return nil, located(err, path)
 	}
 	c.Path = path
 	return c, nil
@@ -130,11 +129,11 @@ func LoadConfig(path string) (*Config, error) {
 // it knows with a wrong type or an impossible value is an error that names it; a document
 // with none of the fields of a model is refused.
 func ParseConfig(r io.Reader) (*Config, error) {
-	data, err := document.Read("config", r)
+	data, err := readDocument("config", r)
 	if err != nil {
 		return nil, err
 	}
-	top, err := document.Parse("config", data)
+	top, err := parseDocument("config", data)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +146,7 @@ func ParseConfig(r io.Reader) (*Config, error) {
 		return nil, err
 	}
 	if !f.known {
-		return nil, &document.Error{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
+		return nil, &documentError{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
 	}
 	c.layers(f)
 	c.details(f)
@@ -160,7 +159,7 @@ func ParseConfig(r io.Reader) (*Config, error) {
 // fields looks names up in the objects that may hold them, innermost text model
 // first.
 type fields struct {
-	objects []document.Object
+	objects []object
 	known   bool // a field that makes the document a model config was seen
 }
 
@@ -172,18 +171,18 @@ var textObjects = []string{"text_config", "llm_config", "language_config", "text
 // maxTextNesting: thinker_config.text_config is the deepest known.
 const maxTextNesting = 3
 
-func newFields(top document.Object) *fields {
-	f := &fields{objects: []document.Object{top}}
+func newFields(top object) *fields {
+	f := &fields{objects: []object{top}}
 	for range maxTextNesting {
-		v := document.Value{}
+		v := value{}
 		for _, name := range textObjects {
 			// a string is the path of another config, not one
-			if v = f.objects[0].Field(name); v.Given() && v.Kind() != document.StringKind {
-				f.objects = append([]document.Object{v.Object()}, f.objects...)
+			if v = f.objects[0].Field(name); v.Given() && v.Kind() != stringKind {
+				f.objects = append([]object{v.Object()}, f.objects...)
 				break
 			}
 		}
-		if !v.Given() || v.Kind() == document.StringKind {
+		if !v.Given() || v.Kind() == stringKind {
 			break
 		}
 	}
@@ -193,7 +192,7 @@ func newFields(top document.Object) *fields {
 // find returns the value that is given under one of the names.
 // The text model beats what surrounds it; within one object an earlier name beats
 // a later one.
-func (f *fields) find(names ...string) document.Value {
+func (f *fields) find(names ...string) value {
 	for _, o := range f.objects {
 		for _, n := range names {
 			if v := o.Field(n); v.Given() {
@@ -201,15 +200,15 @@ func (f *fields) find(names ...string) document.Value {
 			}
 		}
 	}
-	return document.Value{}
+	return value{}
 }
 
 // of is find for a value that other models give in another form: it is empty if it is not of a kind.
-func (f *fields) of(kind document.Kind, names ...string) document.Value {
+func (f *fields) of(kind valueKind, names ...string) value {
 	if v := f.find(names...); v.Kind() == kind {
 		return v
 	}
-	return document.Value{}
+	return value{}
 }
 
 // maxSize bounds sizes (hidden, vocabulary, window). 2^40 is far above any and
@@ -227,7 +226,7 @@ func (f *fields) number(dst *int, hi int64, names ...string) {
 // (Hunyuan's num_experts, Gemma-3n's intermediate_size): the largest is kept.
 func (f *fields) widest(dst *int, hi int64, names ...string) {
 	v := f.find(names...)
-	if v.Kind() != document.ListKind {
+	if v.Kind() != listKind {
 		f.number(dst, hi, names...)
 		return
 	}
@@ -311,7 +310,7 @@ func (c *Config) window(f *fields) {
 		return
 	}
 	v := f.find("sliding_window", "window_size", "sliding_window_size")
-	if v.Kind() == document.ListKind {
+	if v.Kind() == listKind {
 		return // one per layer or [left, right]: no single window to state
 	}
 	c.SlidingWindow = max(v.Integer(-1, maxSize), 0)

@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // foundConfig is a config.json that belongs to a trace, and how it was found.
@@ -81,7 +80,7 @@ func (f *finder) Find(tracePath string) (*foundConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	if !document.IsDir(dir) {
+	if !isDir(dir) {
 		dir = filepath.Dir(dir)
 	}
 	for level := range maxParents {
@@ -118,7 +117,7 @@ type search struct {
 }
 
 func (s *search) pass(what string, err error) {
-	var e *document.Error
+	var e *documentError
 	if errors.As(err, &e) {
 		// The path is already in what.
 		err = e.Err
@@ -163,7 +162,7 @@ func (s *search) model(model, revision, base, named string) *foundConfig {
 	if !filepath.IsAbs(dir) && base != "" {
 		dir = filepath.Join(base, dir)
 	}
-	if document.IsDir(dir) {
+	if isDir(dir) {
 		if found := s.config(filepath.Join(dir, framework.ConfigFile), "model_path of "+named); found != nil {
 			return found
 		}
@@ -175,14 +174,14 @@ func (s *search) model(model, revision, base, named string) *foundConfig {
 		id = strings.Replace(rest, "--", "/", 1)
 	}
 	if !hubID.MatchString(id) || strings.Contains(id, "..") {
-		s.pass(named, fmt.Errorf("names the model %s, which is no directory here", document.Excerpt([]byte(model))))
+		s.pass(named, fmt.Errorf("names the model %s, which is no directory here", excerpt([]byte(model))))
 		return nil
 	}
 	if found := s.cached(id, revision, "named by "+named); found != nil {
 		return found
 	}
 	s.pass(named, fmt.Errorf("names the model %s, which is neither a directory here nor in the Hugging Face cache",
-		document.Excerpt([]byte(model))))
+		excerpt([]byte(model))))
 	return nil
 }
 
@@ -233,7 +232,7 @@ func snapshots(repo, revision string) []string {
 	var first string
 	if hubID.MatchString(revision) && !strings.Contains(revision, "..") {
 		first = revision // a commit hash names its snapshot itself
-		if ref, err := document.OpenRegular("ref", filepath.Join(repo, "refs",
+		if ref, err := openRegular("ref", filepath.Join(repo, "refs",
 			filepath.FromSlash(revision))); err == nil {
 			text, _ := io.ReadAll(io.LimitReader(ref, 128))
 			ref.Close()

@@ -2,14 +2,12 @@ package profile
 
 import (
 	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // Names that only tests use from outside.
 
 // Error is what is wrong in a document.
-type Error = document.Error
+type Error = documentError
 
 // Name is the name that summaries show.
 func (c *Config) Name() string { return c.displayName() }

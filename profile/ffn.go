@@ -3,8 +3,6 @@ package profile
 import (
 	"strconv"
 	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // ffns fills the feed-forward part of each layer.
@@ -67,21 +65,21 @@ func (c *Config) ffnsByType(f *fields) bool {
 // moeByList reads lists of layers: Llama-4's moe_layers (indices), Step-3's
 // moe_layers_enum ("4,5,6"), a moe_layer_freq list (one 0 or 1 per layer).
 func (c *Config) moeByList(f *fields) func(int) bool {
-	if list := f.of(document.ListKind, "moe_layers"); list.Given() {
+	if list := f.of(listKind, "moe_layers"); list.Given() {
 		return memberOf(list.Ints(0, int64(c.NumLayers-1)))
 	}
-	if enum := f.of(document.StringKind, "moe_layers_enum"); enum.Given() {
+	if enum := f.of(stringKind, "moe_layers_enum"); enum.Given() {
 		var v []int
 		for i, part := range strings.Split(enum.Text(), ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || n < 0 || n >= c.NumLayers {
-				enum.FailAt(i, "want a layer below %d, got %s", c.NumLayers, document.Excerpt([]byte(part)))
+				enum.FailAt(i, "want a layer below %d, got %s", c.NumLayers, excerpt([]byte(part)))
 			}
 			v = append(v, n)
 		}
 		return memberOf(v)
 	}
-	if list := f.of(document.ListKind, "moe_layer_freq"); list.Given() {
+	if list := f.of(listKind, "moe_layer_freq"); list.Given() {
 		if v := list.Ints(0, 1); c.fits(list, len(v)) {
 			return func(i int) bool { return v[i] == 1 }
 		}
@@ -102,7 +100,7 @@ func memberOf(v []int) func(int) bool {
 func (c *Config) moeByRule(f *fields) func(int) bool {
 	get := func(def, lo int, names ...string) (int, bool) {
 		v := f.find(names...)
-		if !v.Given() || v.Kind() == document.ListKind {
+		if !v.Given() || v.Kind() == listKind {
 			return def, false
 		}
 		return max(v.Integer(int64(lo), maxLayers), lo), true

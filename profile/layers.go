@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // NOTE. Configs give the kinds of layers in a dozen ways. Each reader below
@@ -52,10 +50,10 @@ func (c *Config) nameUnknown() {
 // after the first ones.
 func (c *Config) sharedTopK(f *fields) {
 	shared := func(i int) bool { return false }
-	if given := f.of(document.ListKind, "indexer_types"); given.Given() {
+	if given := f.of(listKind, "indexer_types"); given.Given() {
 		list := given.Strings()
 		shared = func(i int) bool { return i < len(list) && list[i] == "shared" }
-	} else if given := f.of(document.StringKind, "index_topk_pattern"); given.Given() {
+	} else if given := f.of(stringKind, "index_topk_pattern"); given.Given() {
 		pattern := given.Text()
 		shared = func(i int) bool { return i < len(pattern) && pattern[i] == 'S' }
 	} else if f.find("index_topk_freq").Given() {
@@ -76,7 +74,7 @@ func (c *Config) sharedTopK(f *fields) {
 // hybrid_override_pattern (M Mamba, * attention, - MLP, E experts) or its
 // layers_block_type list with "moe" and "mlp" entries.
 func (c *Config) hybridPattern(f *fields) bool {
-	if given := f.of(document.StringKind, "hybrid_override_pattern", "hybrid_layer_pattern"); given.Given() {
+	if given := f.of(stringKind, "hybrid_override_pattern", "hybrid_layer_pattern"); given.Given() {
 		// Megatron separates pipeline stages by | and appends /-separated
 		// patterns of next-token-prediction layers.
 		s, _, _ := strings.Cut(strings.ReplaceAll(given.Text(), "|", ""), "/")
@@ -211,7 +209,7 @@ func (c *Config) mixersByType(f *fields) bool {
 		{"hybrid_layer_pattern", mixerSliding, 0},
 	} {
 		given := f.find(list.field)
-		if !given.Given() || given.Kind() == document.StringKind {
+		if !given.Given() || given.Kind() == stringKind {
 			continue // hybridPattern's form
 		}
 		if v := given.Ints(0, 1); c.fits(given, len(v)) {
@@ -230,7 +228,7 @@ func (c *Config) mixersByIndex(f *fields) bool {
 		c.attendAt(given, 0, mixerMamba)
 		return true
 	}
-	if given := f.of(document.ObjectKind, "linear_attn_config").Object().Field("full_attn_layers"); given.Given() {
+	if given := f.of(objectKind, "linear_attn_config").Object().Field("full_attn_layers"); given.Given() {
 		c.attendAt(given, 1, mixerLinear)
 		return true
 	}
@@ -252,7 +250,7 @@ func (c *Config) mixersByIndex(f *fields) bool {
 
 // attendAt marks the listed layers, counted from base, as attention and all
 // others as other.
-func (c *Config) attendAt(list document.Value, base int, other string) {
+func (c *Config) attendAt(list value, base int, other string) {
 	full := memberOf(list.Ints(int64(base), int64(c.NumLayers-1+base)))
 	c.setMixers(other, func(i int) bool { return full(i + base) })
 }
@@ -268,7 +266,7 @@ func (c *Config) mixersByInterval(f *fields) bool {
 		{"sliding_window_pattern", mixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
 		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
 	} {
-		if given := f.of(document.NumberKind, rule.field); given.Given() && rule.when {
+		if given := f.of(numberKind, rule.field); given.Given() && rule.when {
 			n := max(given.Integer(1, maxLayers), 1)
 			c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
 			return true

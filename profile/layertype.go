@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // LayerType labels a layer in tables and clusters. The set is open: a compression ratio without a name of its own is
@@ -154,7 +152,7 @@ func (c *Config) ratiosFromTypes(f *fields) {
 
 // fits checks that a per-layer list has an entry for each layer, or for each
 // layer and each next-token-prediction layer.
-func (c *Config) fits(list document.Value, n int) bool {
+func (c *Config) fits(list value, n int) bool {
 	switch {
 	case c.NumLayers == 0 && n <= maxLayers, c.NumLayers > 0 && (n == c.NumLayers || n == c.NumLayers+c.NumNextN):
 		return true

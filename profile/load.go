@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // profileFields are the fields a profile file may hold, in the order errors
@@ -35,13 +33,13 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 // load reads a profile from a JSON file. The error is one that names the
 // file, field and index.
 func load(path string) (*ModelProfile, error) {
-	f, err := document.OpenRegular("profile", path)
+	f, err := openRegular("profile", path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	p, err := Parse(f)
-	return p, document.Located(err, path)
+	return p, located(err, path)
 }
 
 // Parse reads a profile from JSON (docs/profiles.md). Only name is required;
@@ -50,11 +48,11 @@ func load(path string) (*ModelProfile, error) {
 // base renames "standard". A field the package does not know is an error, since
 // it is most likely a misspelt one.
 func Parse(r io.Reader) (*ModelProfile, error) {
-	data, err := document.Read("profile", r)
+	data, err := readDocument("profile", r)
 	if err != nil {
 		return nil, err
 	}
-	o, err := document.Parse("profile", data)
+	o, err := parseDocument("profile", data)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +70,7 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 }
 
 // fill copies the document's fields over the defaults.
-func (p *ModelProfile) fill(o document.Object) {
+func (p *ModelProfile) fill(o object) {
 	for _, t := range []struct {
 		field string
 		dst   *string
@@ -104,7 +102,7 @@ func (p *ModelProfile) fill(o document.Object) {
 }
 
 // objects reads a list of objects that have no other fields than the known ones.
-func objects(o document.Object, field string, known ...string) (out []document.Object) {
+func objects(o object, field string, known ...string) (out []object) {
 	list := o.Field(field)
 	items := list.List()
 	if len(items) > maxRules {

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/profile/internal/document"
-	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
 // read parses a config of these fields.
@@ -252,12 +250,12 @@ func TestSourcesOfSizes(t *testing.T) {
 		{2, "tp", false, "unknown (2 ranks in all)"},
 		{2, "ep", true, "unknown (2 ranks in all)"},
 	} {
-		if got := inferSize(0, 0, c.kind, "", ranks.Names{OnlyTP: c.onlyTP},
+		if got := inferSize(0, 0, c.kind, "", runNames{OnlyTP: c.onlyTP},
 			distributed{world: c.world}).String(); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	if _, err := parseDistributed([]byte(`{"world_size":2}` + strings.Repeat(" ", document.MaxBytes))); err == nil {
+	if _, err := parseDistributed([]byte(`{"world_size":2}` + strings.Repeat(" ", maxBytes))); err == nil {
 		t.Error("more than a document's bytes are read")
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/profile/internal/document"
-	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
 // Size is a parallel size and where it comes from.
@@ -65,7 +63,7 @@ func InferParallelism(h ParallelHints) (Parallelism, error) {
 		}
 	}
 	d, _ := parseDistributed(h.Distributed)
-	names := ranks.Read(h.TracePath)
+	names := readRunNames(h.TracePath)
 	d.world = max(cmp.Or(d.world, h.WorldSize), names.Ranks)
 	args := h.serverArgs()
 	return Parallelism{
@@ -110,7 +108,7 @@ func (h *ParallelHints) serverArgs() *ServerArgs {
 		return h.ServerArgs
 	}
 	if h.TracePath != "" {
-		if a, err := LoadServerArgs(filepath.Join(ranks.Dir(h.TracePath), framework.ServerArgsFile)); err == nil {
+		if a, err := LoadServerArgs(filepath.Join(runDir(h.TracePath), framework.ServerArgsFile)); err == nil {
 			return a
 		}
 	}
@@ -118,13 +116,13 @@ func (h *ParallelHints) serverArgs() *ServerArgs {
 }
 
 // inferSize takes the best evidence for the size of one kind, "tp" or "ep".
-func inferSize(flag, fromArgs int, kind, argsPath string, names ranks.Names, d distributed) Size {
+func inferSize(flag, fromArgs int, kind, argsPath string, names runNames, d distributed) Size {
 	byName := names.Kinds[kind]
 	switch {
 	case flag > 0:
 		return Size{flag, "flag"}
 	case byName.N > 0:
-		return Size{byName.N, byName.Source}
+		return byName
 	case fromArgs > 0:
 		return Size{fromArgs, kind + "_size of " + cmp.Or(argsPath, "server_args")}
 	case d.groups[kind] > 0:
@@ -147,10 +145,10 @@ type distributed struct {
 }
 
 func parseDistributed(raw []byte) (distributed, error) {
-	if len(raw) > document.MaxBytes {
+	if len(raw) > maxBytes {
 		return distributed{}, errLimit
 	}
-	o, err := document.Parse("distributedInfo", raw)
+	o, err := parseDocument("distributedInfo", raw)
 	if err != nil {
 		return distributed{}, err
 	}

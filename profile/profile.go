@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // Positions of the anchor kernel in its block. More may be added.
@@ -103,7 +101,7 @@ const (
 // the JSON field and index.
 func (p *ModelProfile) validate() error {
 	fail := func(field, format string, args ...any) error {
-		return &document.Error{Doc: "profile", Field: field, Err: fmt.Errorf(format, args...)}
+		return &documentError{Doc: "profile", Field: field, Err: fmt.Errorf(format, args...)}
 	}
 	if p.Name == "" {
 		return fail("name", "must not be empty")

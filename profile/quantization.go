@@ -4,13 +4,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // weightType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4",
 // "int4"; "" where it does not say.
-func weightType(q document.Object, method string) string {
+func weightType(q object, method string) string {
 	algo := q.Lenient().Field("quant_algo").Text() // ModelOpt
 	said := strings.ToLower(method + " " + algo + " " + q.Lenient().Field("fmt").Text())
 	for _, t := range []struct{ word, dtype string }{
@@ -23,7 +21,7 @@ func weightType(q document.Object, method string) string {
 	}
 	bits := q.Lenient().Field("bits").Integer(1, 64) // GPTQ, AWQ
 	kind := "int"
-	if groups := q.Field("config_groups"); groups.Kind() == document.ObjectKind && bits == 0 { // compressed-tensors, Quark
+	if groups := q.Field("config_groups"); groups.Kind() == objectKind && bits == 0 { // compressed-tensors, Quark
 		bits, kind = groupBits(groups.Object().Lenient())
 	}
 	if q.Lenient().Field("load_in_4bit").Flag() {
@@ -43,7 +41,7 @@ func weightType(q document.Object, method string) string {
 }
 
 // groupBits reads the weights' type of the only or of the first group by name.
-func groupBits(groups document.Object) (bits int, kind string) {
+func groupBits(groups object) (bits int, kind string) {
 	for _, name := range slices.Sorted(maps.Keys(groups.Fields)) {
 		w := groups.Field(name).Object().Field("weights").Object()
 		return w.Field("num_bits").Integer(1, 64), w.Field("type").Text()

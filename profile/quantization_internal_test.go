@@ -2,8 +2,6 @@ package profile
 
 import (
 	"testing"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 func TestTypesOfWeights(t *testing.T) {
@@ -24,7 +22,7 @@ func TestTypesOfWeights(t *testing.T) {
 		{"ct", `{"config_groups":{"g":{}}}`, ""},
 		{"ct", `{"bits":4,"config_groups":{"g":{"weights":{"num_bits":8,"type":"float"}}}}`, "int4"},
 	} {
-		o, err := document.Parse("x", []byte(c.config))
+		o, err := parseDocument("x", []byte(c.config))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package profile
 
 import (
 	"io"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // ServerArgs is what a server_args.json beside a trace says about the server.
@@ -32,14 +30,14 @@ const maxRanks = 1 << 20
 
 // LoadServerArgs reads a server_args.json. The error names file and field.
 func LoadServerArgs(path string) (*ServerArgs, error) {
-	f, err := document.OpenRegular("server_args", path)
+	f, err := openRegular("server_args", path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	a, err := parseServerArgs(f)
 	if err != nil {
-		return nil, document.Located(err, path)
+		return nil, located(err, path)
 	}
 	a.Path = path
 	return a, nil
@@ -48,17 +46,17 @@ func LoadServerArgs(path string) (*ServerArgs, error) {
 // parseServerArgs reads server arguments as JSON, by the names SGLang, vLLM and
 // TensorRT-LLM use. Some tools wrap them in a "server_args" object.
 func parseServerArgs(r io.Reader) (*ServerArgs, error) {
-	data, err := document.Read("server_args", r)
+	data, err := readDocument("server_args", r)
 	if err != nil {
 		return nil, err
 	}
-	o, err := document.Parse("server_args", data)
+	o, err := parseDocument("server_args", data)
 	if err != nil {
 		return nil, err
 	}
-	f := &fields{objects: []document.Object{o}}
+	f := &fields{objects: []object{o}}
 	if c := o.Field("server_args"); c.Given() {
-		f.objects = []document.Object{c.Object(), o}
+		f.objects = []object{c.Object(), o}
 	}
 	a := &ServerArgs{}
 	for _, x := range []struct {
@@ -99,7 +97,7 @@ func (a *ServerArgs) modes(f *fields) {
 		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"},
 		{&compile, "enable_torch_compile"},
 	} {
-		if v := f.of(document.BoolKind, x.name); v.Given() {
+		if v := f.of(boolKind, x.name); v.Given() {
 			on := v.Flag()
 			*x.dst = &on
 		}
@@ -128,7 +126,7 @@ func (a *ServerArgs) modes(f *fields) {
 func orSection(f *fields, name string, own *bool) *bool {
 	for _, o := range f.objects {
 		if raw, ok := o.Fields[name]; ok && own == nil {
-			on := document.KindOf(raw) == document.ObjectKind
+			on := kindOf(raw) == objectKind
 			return &on
 		}
 	}
@@ -140,7 +138,7 @@ func orSection(f *fields, name string, own *bool) *bool {
 func (a *ServerArgs) compilation(f *fields) {
 	for _, o := range f.objects {
 		given := o.Field("compilation_config")
-		if given.Kind() != document.ObjectKind {
+		if given.Kind() != objectKind {
 			continue
 		}
 		c := given.Object()

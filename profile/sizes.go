@@ -2,8 +2,6 @@ package profile
 
 import (
 	"strings"
-
-	"github.com/llmstrata/strata/profile/internal/document"
 )
 
 // Quantization is how a checkpoint stores its weights.
@@ -43,7 +41,7 @@ func (c *Config) details(f *fields) {
 		{&c.ExpertDType, []string{"expert_dtype"}},
 		{&c.Activation, []string{"hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function"}},
 	} {
-		*x.dst = f.of(document.StringKind, x.names...).Text()
+		*x.dst = f.of(stringKind, x.names...).Text()
 	}
 	c.DType, c.ExpertDType = shortDType(c.DType), shortDType(c.ExpertDType)
 	for _, x := range []struct {
@@ -68,7 +66,7 @@ func (c *Config) details(f *fields) {
 }
 
 // truth reads a flag under one of its names. Some models give a list or a string where others have a flag.
-func (f *fields) truth(names ...string) bool { return f.of(document.BoolKind, names...).Flag() }
+func (f *fields) truth(names ...string) bool { return f.of(boolKind, names...).Flag() }
 
 // shortDType is a type's name without its decoration: torch.bfloat16 → bf16.
 func shortDType(s string) string {
@@ -100,9 +98,9 @@ func (c *Config) recurrent(f *fields) {
 		{&r.ValueDim, []string{"linear_value_head_dim", "mamba_head_dim", "mamba_d_head"}},
 		{&r.Conv, []string{"linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"}},
 	} {
-		*x.dst = f.of(document.NumberKind, x.names...).Integer(0, maxSize) // "auto" in Bamba
+		*x.dst = f.of(numberKind, x.names...).Integer(0, maxSize) // "auto" in Bamba
 	}
-	if given := f.of(document.ObjectKind, "linear_attn_config"); given.Given() {
+	if given := f.of(objectKind, "linear_attn_config"); given.Given() {
 		lin := given.Object()
 		for _, x := range []struct {
 			dst  []*int
@@ -136,7 +134,7 @@ func (c *Config) selective(f *fields, r *Recurrent) {
 		return
 	}
 	r.StepRank = (c.HiddenSize + autoRank - 1) / autoRank
-	if rank.Kind() == document.NumberKind {
+	if rank.Kind() == numberKind {
 		r.StepRank = rank.Integer(1, maxSize)
 	}
 	expand := 2
@@ -151,7 +149,7 @@ const autoRank, maxExpand = 16, 64
 // quantization reads quantization_config. Its form is each method's own, so a
 // field of an unexpected type is no error: the type stays unknown.
 func (c *Config) quantization(f *fields) {
-	given := f.of(document.ObjectKind, "quantization_config", "compression_config")
+	given := f.of(objectKind, "quantization_config", "compression_config")
 	if !given.Given() {
 		return
 	}

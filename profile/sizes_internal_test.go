@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
 func TestDividedSizes(t *testing.T) {
@@ -73,7 +72,7 @@ func TestProcessGroups(t *testing.T) {
 	}{{"arguments", 8, 4, 2, 4}, {"arguments of one", 8, 1, 2, 1}, {"groups", 8, 0, 2, 2},
 		{"groups of one", 8, 0, 1, 1}, {"one rank", 1, 0, 0, 1}, {"two ranks", 2, 0, 0, 0}, {"nothing", 0, 0, 0, 0}} {
 		d := distributed{world: c.world, groups: map[string]int{"tp": c.group}}
-		if got := inferSize(0, c.tp, "tp", "", ranks.Names{}, d).N; got != c.want {
+		if got := inferSize(0, c.tp, "tp", "", runNames{}, d).N; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
-	"github.com/llmstrata/strata/trace/internal/suspect"
 )
 
 // HealthStatus says how far a trace's numbers can be trusted: one of the words
@@ -225,18 +224,15 @@ func (t *Trace) examine(ls losses, notes []Remark) Health {
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]
 	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
-	calls := make([]suspect.Call, len(t.names)) // by name; 0 where nobody asked
-	call := func(row int32) suspect.Call {
+	calls := make([]launchCall, len(t.names)) // by name; 0 where nobody asked
+	call := func(row int32) launchCall {
 		c := &calls[launches.Name[row]]
 		if *c == 0 {
-			*c = suspect.CallOf(t.names[launches.Name[row]])
+			*c = launchCallOf(t.names[launches.Name[row]])
 		}
 		return *c
 	}
-	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, call) {
-		s := suspicions[f.Kind]
-		h.Findings = append(h.Findings, Remark{s.code, HealthDegraded, f.Count, f.Message, s.affects})
-	}
+	h.Findings = append(h.Findings, findSuspicions(g, launches, len(t.queues), t.launchOf, kernel, call)...)
 	t.examineClocks(add)
 	t.examineDecisive(add)
 	for _, l := range h.Losses {
@@ -252,20 +248,6 @@ func (t *Trace) examine(ls losses, notes []Remark) Health {
 		return cmp.Or(b.Severity.Compare(a.Severity), cmp.Compare(a.Code, b.Code))
 	})
 	return h
-}
-
-// suspicions are the codes of what package suspect finds, and what is not to be trusted then.
-var suspicions = [suspect.Kinds]struct {
-	code    Code
-	affects []Area
-}{
-	suspect.SharedLaunches:    {CodeSharedLaunches, []Area{AffectsAttribution, AffectsIdle}},
-	suspect.ImpossibleOverlap: {CodeImpossibleOverlap, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
-	suspect.TimeJump:          {CodeTimeJump, []Area{AffectsIdle, AffectsGPUTime}},
-	suspect.ClocksApart:       {CodeClocksApart, []Area{AffectsIdle, AffectsAttribution}},
-	suspect.NoDurations:       {CodeNoDurations, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
-	suspect.TimeScale:         {CodeTimeScale, []Area{AffectsGPUTime, AffectsIdle}},
-	suspect.EmptyLaunches:     {CodeEmptyLaunches, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
 }
 
 // oddities counts GPU activities that are not as they should be.

@@ -338,9 +338,9 @@ func TestEverySuspicionHasACode(t *testing.T) {
 	for _, c := range Codes() {
 		explained[c.Code] = true
 	}
-	for kind, s := range suspicions {
-		if !explained[s.code] || len(s.affects) == 0 {
-			t.Errorf("suspicion %d has the code %q, which is not explained, or touches nothing", kind, s.code)
+	for code, affects := range suspicions {
+		if !explained[code] || len(affects) == 0 {
+			t.Errorf("suspicion %q is not explained, or touches nothing", code)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
-	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // ofServer reports whether a pattern is one of the report's server, or the server
@@ -36,7 +35,7 @@ func (a *analysis) modelText() string {
 func (a *analysis) findModelFiles() {
 	var out []string
 	add := func(frame string) {
-		fr, ok := pyframe.Parse(frame)
+		fr, ok := activity.ParseFrame(frame)
 		i := strings.LastIndex(fr.Path, "models/")
 		if !ok || i < 0 {
 			return

@@ -16,7 +16,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
-	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // WriteProfile writes the GPU time of the formal traces as a gzipped profile.proto for go tool pprof: samples by
@@ -172,7 +171,7 @@ func (b *profileBuilder) withoutPrefill(id stackID) stackID {
 	}
 	n := b.stacks.Key(int(id))
 	outer := b.withoutPrefill(n.outer)
-	_, _, fn := pyframe.SplitLocation(b.own.Sites.Texts[n.site])
+	_, _, fn := activity.SplitLocation(b.own.Sites.Texts[n.site])
 	if framework.StageOfFunction(fn) == framework.Prefill {
 		return outer
 	}
@@ -189,7 +188,7 @@ func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from activ
 	frames := strings.Split(s.finder.CallStack(act.Data().ExternalID, act.Launch()), ";")
 	slices.Reverse(frames)
 	for _, name := range frames {
-		if fr, ok := pyframe.Parse(name); ok && fr.Rank() > pyframe.NoSignal {
+		if fr, ok := activity.ParseFrame(name); ok && fr.Rank() > activity.NoSignal {
 			id = b.stack(id, b.own.Sites.ID(fr.Location()))
 		}
 	}
@@ -214,8 +213,8 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 		e := path[i]
 		switch {
 		case e.Kind() == event.Module:
-			class = pyframe.ModuleClass(e.Name())
-		case s.finder.Rank(e) > pyframe.NoSignal:
+			class = activity.ModuleClass(e.Name())
+		case s.finder.Rank(e) > activity.NoSignal:
 			outer = b.stack(outer, b.frameOf(e, class))
 			class = ""
 		}
@@ -229,9 +228,9 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 func (s *traceStacks) classAround(e trace.Event) string {
 	for ; e.Valid(); e = e.Parent() {
 		if e.Kind() == event.Module {
-			return pyframe.ModuleClass(e.Name())
+			return activity.ModuleClass(e.Name())
 		}
-		if s.finder.Rank(e) > pyframe.NoSignal {
+		if s.finder.Rank(e) > activity.NoSignal {
 			break
 		}
 	}
@@ -240,7 +239,7 @@ func (s *traceStacks) classAround(e trace.Event) string {
 
 // frameOf is the text of a frame, its function qualified by the class whose call it is.
 func (b *profileBuilder) frameOf(e trace.Event, class string) int32 {
-	fr, _ := pyframe.Parse(e.Name())
+	fr, _ := activity.ParseFrame(e.Name())
 	if class != "" {
 		fr.Func = class + "." + fr.Func
 	}
@@ -268,7 +267,7 @@ func (b *profileBuilder) profile() *profile.Profile {
 		}
 		for s := k.stack; s >= 0; s = b.stacks.Key(int(s)).outer {
 			site := b.own.Sites.Texts[b.stacks.Key(int(s)).site]
-			path, line, fn := pyframe.SplitLocation(site)
+			path, line, fn := activity.SplitLocation(site)
 			if fn == "" {
 				fn = site
 			}

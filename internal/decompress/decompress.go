@@ -10,8 +10,6 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/llmstrata/strata/internal/inflate"
 )
 
 // Format is how a stream is compressed. New formats may be added.
@@ -110,11 +108,11 @@ type Reader struct {
 	src    source
 	limits Limits
 	dec    io.Reader
-	gzip   *inflate.Reader // dec, if it is one
-	front  *bytes.Reader   // compressed data that gzip reads before that of src
-	begun  int64           // where in the compressed data gzip begins
-	used   func() int64    // compressed bytes used
-	tries  int             // see maxTries
+	gzip   *gzipReader   // dec, if it is one
+	front  *bytes.Reader // compressed data that gzip reads before that of src
+	begun  int64         // where in the compressed data gzip begins
+	used   func() int64  // compressed bytes used
+	tries  int           // see maxTries
 	close  func()
 	out    int64
 	atEnd  *Damage // what the end is reported as, although all was decoded
@@ -262,7 +260,7 @@ func (d *Reader) Read(p []byte) (int, error) {
 		if d.atEnd != nil {
 			d.atEnd.Offset, d.err = d.out, d.atEnd
 		}
-	case errors.Is(err, inflate.ErrHeader) && d.out > 0 && d.padded():
+	case errors.Is(err, errHeader) && d.out > 0 && d.padded():
 		d.err = io.EOF
 	case err != nil:
 		d.err = d.decoderError(err)

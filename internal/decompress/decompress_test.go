@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/llmstrata/strata/internal/decompress"
-	"github.com/llmstrata/strata/internal/inflate"
+
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -100,7 +100,7 @@ func TestCorruptChecksumGivesEverythingAndDamage(t *testing.T) {
 	in[len(in)-6] ^= 1
 	got, _, err := read(t, bytes.NewReader(in), decompress.Limits{})
 	var d *decompress.Damage
-	if !errors.As(err, &d) || !errors.Is(err, inflate.ErrChecksum) || !bytes.Equal(got, want) {
+	if !errors.As(err, &d) || !errors.Is(err, decompress.ErrChecksum) || !bytes.Equal(got, want) {
 		t.Errorf("got %d bytes, %v, want all and a checksum error", len(got), err)
 	}
 }

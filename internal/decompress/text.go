@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/llmstrata/strata/internal/inflate"
 )
 
 const (
@@ -87,7 +85,7 @@ func (t *Text) Read(p []byte) (int, error) {
 // read yet, and is at an offset of the compressed data.
 func (d *Reader) enter(front []byte, offset int64) error {
 	d.front = bytes.NewReader(front)
-	z, err := inflate.NewReader(io.MultiReader(d.front, &d.src))
+	z, err := newGzipReader(io.MultiReader(d.front, &d.src))
 	d.used = func() int64 { return offset + z.Offset() }
 	d.gzip, d.dec, d.begun = z, z, offset
 	return err
@@ -104,7 +102,7 @@ func (d *Reader) resume(damage *Damage) bool {
 	front := bytes.NewReader(slices.Concat(held, rest(d.front)))
 	br := bufio.NewReaderSize(io.MultiReader(front, &d.src), sourceBuffer)
 	skip := 1 // the member that failed begins at the first byte held, or before
-	if w, _ := br.Peek(gzipHeader); errors.Is(damage.Err, inflate.ErrHeader) {
+	if w, _ := br.Peek(gzipHeader); errors.Is(damage.Err, errHeader) {
 		if skip = 0; isNearlyGzip(w) {
 			copy(w, gzipHead)
 		}
@@ -160,7 +158,7 @@ func rest(r *bytes.Reader) []byte {
 // decodes reports whether a gzip member begins with w, which is the end of the
 // input if it is shorter than probeInput.
 func decodes(w []byte) bool {
-	z, err := inflate.NewReader(bytes.NewReader(w))
+	z, err := newGzipReader(bytes.NewReader(w))
 	if err != nil {
 		return false
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llmstrata/strata/internal/published/blocks"
 	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -13,13 +12,13 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// AnchorOpens is what programs and documents call the rule of package blocks.
+// AnchorOpens is what programs and documents call the rule of the anchors.
 const AnchorOpens = "anchor-opens"
 
 // confidence: a pass or layer that rests on anchors alone is as likely shifted as not.
 const confidence = 0.5
 
-// Analyze is [layer.Analyze] by the rule of package blocks. Categories are those of the published tables for every
+// Analyze is [layer.Analyze] by the rule of the anchors. Categories are those of the published tables for every
 // profile. Layers that are left over after the last whole pass make a pass that is cut at its end; the published
 // tables leave it out, but can be asked for its layers.
 func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
@@ -34,11 +33,11 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 	if n == 0 && o.Config != nil && o.Config.NumLayers > 0 {
 		n, source = o.Config.NumLayers, layer.SourceConfig
 	}
-	find := func(id *trace.DeviceID) (*blocks.Cut, error) {
-		return blocks.Find(ctx, t, blocks.Options{Profile: p, Anchor: o.Anchor, NumLayers: n, Device: id})
+	find := func(id *trace.DeviceID) (*blockCut, error) {
+		return findBlocks(ctx, t, cutOptions{Profile: p, Anchor: o.Anchor, NumLayers: n, Device: id})
 	}
 	first, err := find(nil)
-	if errors.Is(err, blocks.ErrNoAnchor) {
+	if errors.Is(err, errNoAnchor) {
 		err = fmt.Errorf("%w: %w", layer.ErrNoEvidence, err)
 	}
 	if err != nil {
@@ -47,7 +46,7 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 	if n == 0 {
 		source = layer.Source(first.Source)
 	}
-	cuts, passes := map[trace.DeviceID]*blocks.Cut{first.Device: first}, given(first)
+	cuts, passes := map[trace.DeviceID]*blockCut{first.Device: first}, given(first)
 	for _, id := range t.Devices() {
 		if id == first.Device {
 			continue
@@ -78,7 +77,7 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 }
 
 // describe says what the passes of a GPU rest on.
-func describe(d *layer.Device, cut *blocks.Cut, p *profile.ModelProfile) {
+func describe(d *layer.Device, cut *blockCut, p *profile.ModelProfile) {
 	d.Anchor, d.NumAnchors = cut.Anchor, cut.Anchors
 	if cut.Rest > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks and the kernels after the last anchor belong to nothing",
@@ -90,7 +89,7 @@ func describe(d *layer.Device, cut *blocks.Cut, p *profile.ModelProfile) {
 }
 
 // given are the passes of a cut as package layer takes them.
-func given(c *blocks.Cut) []layer.GivenPass {
+func given(c *blockCut) []layer.GivenPass {
 	why := layer.Evidence{Kind: layer.RungAnchor, Confidence: confidence,
 		Detail: fmt.Sprintf("%d blocks opened by %q, %d a pass, %d a layer",
 			c.Anchors-1, c.Anchor, c.NumLayers*c.PerLayer, c.PerLayer)}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // modelLine is the line of the model that a kernel comes from.
@@ -39,7 +38,7 @@ func (p *Pool) model(l layer.ModelLine, operator int32) int32 {
 	if !ok {
 		var parts []string
 		for part := range strings.SplitSeq(m.Module, "/") {
-			if part = pyframe.ClassOf(part); !generatedModules[part] {
+			if part = ClassOf(part); !generatedModules[part] {
 				parts = append(parts, part)
 			}
 		}

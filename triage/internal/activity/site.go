@@ -6,7 +6,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // Origin is how an activity's site was found.
@@ -149,9 +148,9 @@ func (f *Sites) siteOfStack(stack string) int32 {
 	if f.stacks == nil {
 		f.stacks = map[string]int32{}
 	}
-	best, id := pyframe.Noise, SiteUnresolved
+	best, id := Noise, SiteUnresolved
 	for name := range strings.SplitSeq(stack, ";") {
-		if fr, ok := pyframe.Parse(name); ok && fr.Rank() > best {
+		if fr, ok := ParseFrame(name); ok && fr.Rank() > best {
 			best, id = fr.Rank(), f.Pool.Sites.ID(fr.Location())
 		}
 	}
@@ -189,23 +188,23 @@ func (f *Sites) op(e trace.Event) int32 {
 func (f *Sites) site(e trace.Event) int32 {
 	c := &f.siteOf[e.NameID()]
 	if *c == 0 {
-		fr, _ := pyframe.Parse(e.Name())
+		fr, _ := ParseFrame(e.Name())
 		*c = f.Pool.Sites.ID(fr.Location()) + 1
 	}
 	return *c - 1
 }
 
-// Rank is how specific a frame is, see [pyframe.Rank].
-func (f *Sites) Rank(e trace.Event) pyframe.Rank {
+// Rank is how specific a frame is, see [Rank].
+func (f *Sites) Rank(e trace.Event) Rank {
 	c := &f.ranks[e.NameID()]
 	if *c == 0 {
-		r := pyframe.None
-		if fr, ok := pyframe.Parse(e.Name()); ok {
+		r := NoFrame
+		if fr, ok := ParseFrame(e.Name()); ok {
 			r = fr.Rank()
 		}
 		*c = int8(r) + 1
 	}
-	return pyframe.Rank(*c - 1)
+	return Rank(*c - 1)
 }
 
 // bestFrame returns the frame with the best rank among e and what is around
@@ -216,15 +215,15 @@ func (f *Sites) Rank(e trace.Event) pyframe.Rank {
 // such as the copies of a step's inputs, comes from nowhere else.
 func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 	memo := &f.best[0]
-	runner := pyframe.Framework
+	runner := Framework
 	if replay {
-		memo, runner = &f.best[1], pyframe.NoSignal
+		memo, runner = &f.best[1], NoSignal
 		if *memo == nil {
 			*memo = make([]int32, len(f.best[0]))
 		}
 	}
-	rank := func(e trace.Event) pyframe.Rank {
-		if r := f.Rank(e); r != pyframe.Runner {
+	rank := func(e trace.Event) Rank {
+		if r := f.Rank(e); r != Runner {
 			return r
 		}
 		return runner
@@ -242,7 +241,7 @@ func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 	for i := len(path) - 1; i >= 0; i-- {
 		e := path[i]
 		r := rank(e)
-		if r > pyframe.Noise && (best < 0 || r >= rank(f.Trace.LaneAt(event.LanePython, int(best-1)))) {
+		if r > Noise && (best < 0 || r >= rank(f.Trace.LaneAt(event.LanePython, int(best-1)))) {
 			best = int32(e.Index()) + 1
 		}
 		(*memo)[e.Index()] = best

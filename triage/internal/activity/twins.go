@@ -7,7 +7,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
 // NOTE. A kernel replayed from a graph has no launch of its own: the frames
@@ -78,7 +77,7 @@ func (a *attribution) attribute(w *Trace, act *Activity, names map[int32]source)
 		act.Op = found.op
 	}
 	// A line in a function that the server has for prefills is none of a decode.
-	if _, _, fn := pyframe.SplitLocation(a.pool.Sites.Texts[act.Site]); act.Replay && act.Stage == StageDecode &&
+	if _, _, fn := SplitLocation(a.pool.Sites.Texts[act.Site]); act.Replay && act.Stage == StageDecode &&
 		framework.StageOfFunction(fn) == framework.Prefill {
 		act.Site = SiteFromPrefill
 	}

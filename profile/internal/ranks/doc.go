@@ -1,2 +1,0 @@
-// Package ranks reads parallel sizes from the names of a run's trace files.
-package ranks

@@ -1,0 +1,17 @@
+package activity
+
+import "testing"
+
+// FuzzNames feeds names to everything that takes names apart.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"a/b.py(12): f", "TP-0_rank3.trace.json.gz"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if fr, ok := ParseFrame(s); ok {
+			if fr.Rank() == NoFrame || fr.Location() == "" {
+				t.Errorf("frame %q has no rank or location", s)
+			}
+		}
+	})
+}
