@@ -12,7 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
-	program "github.com/llmstrata/strata/examples/internal/programs/fleet"
+	"github.com/llmstrata/strata/examples/internal/programs"
 	"github.com/llmstrata/strata/internal/gen/ranks"
 )
 
@@ -53,7 +53,7 @@ func TestSameBytesOnPrism(t *testing.T) {
 			args = append(args, "--full")
 		}
 		var want bytes.Buffer
-		strataFleet, rest := program.Choose(args)
+		strataFleet, rest := programs.ChooseFleet(args)
 		if code := strataFleet.Exec(t.Context(), rest, strings.NewReader(""), &want, io.Discard); code != 0 {
 			t.Fatalf("strata fleet: exit code %d", code)
 		}

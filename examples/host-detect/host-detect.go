@@ -5,7 +5,7 @@ package main
 
 import (
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
+	"github.com/llmstrata/strata/examples/internal/programs"
 )
 
-func main() { app.Main(hostdetect.Program()) }
+func main() { app.Main(programs.HostDetect()) }

@@ -5,7 +5,7 @@ package main
 
 import (
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
+	"github.com/llmstrata/strata/examples/internal/programs"
 )
 
-func main() { app.Main(kernelexport.Program()) }
+func main() { app.Main(programs.KernelExport()) }

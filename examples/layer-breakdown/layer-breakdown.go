@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/programs/layerbreakdown"
+	"github.com/llmstrata/strata/examples/internal/programs"
 )
 
-func main() { app.Main(layerbreakdown.Program()) }
+func main() { app.Main(programs.LayerBreakdown()) }

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+	"github.com/llmstrata/strata/examples/internal/programs"
 )
 
-func main() { app.Main(layertimeline.Program()) }
+func main() { app.Main(programs.LayerTimeline()) }

@@ -18,7 +18,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 
-	program "github.com/llmstrata/strata/examples/internal/programs/fleet"
+	"github.com/llmstrata/strata/examples/internal/programs"
 	"github.com/llmstrata/strata/internal/gen/ranks"
 )
 
@@ -34,7 +34,7 @@ func made(t *testing.T, dir string) map[int]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := program.Digest().Exec(t.Context(), []string{traces, "--output", filepath.Join(dir, "ranks.ndjson")},
+	if code := programs.Digest().Exec(t.Context(), []string{traces, "--output", filepath.Join(dir, "ranks.ndjson")},
 		strings.NewReader(""), io.Discard, os.Stderr); code != 0 {
 		t.Fatalf("strata digest: exit code %d", code)
 	}

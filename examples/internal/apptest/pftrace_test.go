@@ -16,11 +16,8 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
-	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
-	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
-	"github.com/llmstrata/strata/examples/internal/programs/report"
-	"github.com/llmstrata/strata/examples/internal/programs/speedoflight"
+	"github.com/llmstrata/strata/examples/internal/programs"
+
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/internal/testdata"
@@ -76,10 +73,10 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 		}
 		asJSON := written(t, path, ".json", carried(t, doc, form))
 		asPftrace := written(t, path, ".pftrace", slices.Concat(packets...))
-		for _, p := range []app.Program{layertimeline.Program(), triage.Program(), hostdetect.Program(),
-			report.Program(), speedoflight.Program(), kernelexport.Program()} {
+		for _, p := range []app.Program{programs.LayerTimeline(), triage.Program(), programs.HostDetect(),
+			programs.Report(), programs.SpeedOfLight(), programs.KernelExport()} {
 			format := "json"
-			if p.Name == kernelexport.Program().Name {
+			if p.Name == programs.KernelExport().Name {
 				format = "ndjson"
 			}
 			want := apptest.Run(t, p, "--trace", asJSON, "--format", format)

@@ -7,11 +7,8 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
-	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
-	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
-	"github.com/llmstrata/strata/examples/internal/programs/report"
-	"github.com/llmstrata/strata/examples/internal/programs/speedoflight"
+	"github.com/llmstrata/strata/examples/internal/programs"
+
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
 	"github.com/llmstrata/strata/internal/testdata"
 )
@@ -43,8 +40,8 @@ func TestProgramsEqualRawSums(t *testing.T) {
 		var sums, passes struct {
 			GPUTime int64 `json:"gpu_time_ns"`
 		}
-		say(report.Program(), &sums)
-		say(layertimeline.Program(), &passes)
+		say(programs.Report(), &sums)
+		say(programs.LayerTimeline(), &passes)
 		if sums.GPUTime != c.sum || passes.GPUTime != c.sum {
 			t.Errorf("%s: report %d ns, layers %d, want %d", c.path, sums.GPUTime, passes.GPUTime, c.sum)
 		}
@@ -69,7 +66,7 @@ func TestProgramsEqualRawSums(t *testing.T) {
 				Busy int64 `json:"busy_ns"`
 			} `json:"ranks"`
 		}
-		say(hostdetect.Program(), &host)
+		say(programs.HostDetect(), &host)
 		for i, want := range c.busy {
 			if len(host.Ranks) != len(c.busy) || host.Ranks[i].Busy != want {
 				t.Errorf("%s: host %+v, want %v (%s)", c.path, host.Ranks, c.busy, c.whyBusyIsLess)
@@ -82,12 +79,12 @@ func TestProgramsEqualRawSums(t *testing.T) {
 				Time int64 `json:"time_ns"`
 			} `json:"operators"`
 		}
-		say(speedoflight.Program(), &light)
+		say(programs.SpeedOfLight(), &light)
 		var inPass, rows, sum int64
 		for _, o := range light.Operators {
 			inPass += o.Time
 		}
-		out := apptest.MustRun(t, kernelexport.Program(), "--trace", path, "--format", "ndjson").Stdout
+		out := apptest.MustRun(t, programs.KernelExport(), "--trace", path, "--format", "ndjson").Stdout
 		for _, v := range values(t, out) {
 			row := v.(map[string]any)
 			rows++

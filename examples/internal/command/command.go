@@ -10,21 +10,15 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/programs"
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	"github.com/llmstrata/strata/examples/internal/programs/capture"
 	"github.com/llmstrata/strata/examples/internal/programs/compare"
-	"github.com/llmstrata/strata/examples/internal/programs/fleet"
-	"github.com/llmstrata/strata/examples/internal/programs/hostcompare"
-	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
-	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
-	"github.com/llmstrata/strata/examples/internal/programs/layerbreakdown"
-	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
-	"github.com/llmstrata/strata/examples/internal/programs/report"
-	"github.com/llmstrata/strata/examples/internal/programs/speedoflight"
+
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
-	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
-	"github.com/llmstrata/strata/examples/internal/programs/whatif"
+
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -56,27 +50,27 @@ func plain(p func() app.Program) func([]string) (app.Program, []string) {
 // commands are in the order of the overview: what most people need first.
 func commands() []command {
 	return []command{
-		{"report", "report", "report everything, the largest findings first", plain(report.Program)},
-		{"view", "view", "open the report as a page in your browser", plain(report.View)},
+		{"report", "report", "report everything, the largest findings first", plain(programs.Report)},
+		{"view", "view", "open the report as a page in your browser", plain(programs.ReportView)},
 		{"answer", "answer", "answer one question, for agents and scripts", plain(answer.Program)},
 		{"layers", "layer-timeline", "list forward passes and layers with their cost",
-			plain(layertimeline.Program)},
-		{"breakdown", "layer-breakdown", "list the kernels of one layer", plain(layerbreakdown.Program)},
+			plain(programs.LayerTimeline)},
+		{"breakdown", "layer-breakdown", "list the kernels of one layer", plain(programs.LayerBreakdown)},
 		{"light", "speed-of-light", "compare each pass with what the GPU can do",
-			plain(speedoflight.Program)},
+			plain(programs.SpeedOfLight)},
 		{"triage", "triage", "show source lines, exposed time and unused fusions", plain(triage.Program)},
-		{"host", "host-detect", "show whether the CPU is the bottleneck, and why", plain(hostdetect.Program)},
+		{"host", "host-detect", "show whether the CPU is the bottleneck, and why", plain(programs.HostDetect)},
 		{"what-if", "what-if", "estimate a step with a change of host, wait or kernel",
-			plain(whatif.Program)},
+			plain(programs.WhatIf)},
 		{"compare", "compare", "compare two runs, beyond noise", plain(compare.Program)},
-		{"host-compare", "host-compare", "compare the host operations of two runs", plain(hostcompare.Program)},
-		{"fleet", "fleet", "find the late rank among many", fleet.Choose},
-		{"digest", "digest", "summarise ranks for strata fleet, on one machine or many", plain(fleet.Digest)},
-		{"export", "kernel-export", "export one row per kernel as CSV or NDJSON", plain(kernelexport.Program)},
+		{"host-compare", "host-compare", "compare the host operations of two runs", plain(programs.HostCompare)},
+		{"fleet", "fleet", "find the late rank among many", programs.ChooseFleet},
+		{"digest", "digest", "summarise ranks for strata fleet, on one machine or many", plain(programs.Digest)},
+		{"export", "kernel-export", "export one row per kernel as CSV or NDJSON", plain(programs.KernelExport)},
 		{"perfetto", "perfetto-map", "link into the Perfetto UI; annotate or slice a trace",
 			plain(perfettomap.Program)},
 		{"capture", "capture", "capture a usable trace from a running server", capture.Choose},
-		{"bundle", "triage-bundle", "join triage reports into one document", plain(triagebundle.Program)},
+		{"bundle", "triage-bundle", "join triage reports into one document", plain(programs.TriageBundle)},
 	}
 }
 

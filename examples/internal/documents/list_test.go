@@ -6,15 +6,13 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/command"
+	"github.com/llmstrata/strata/examples/internal/programs"
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	captureprogram "github.com/llmstrata/strata/examples/internal/programs/capture"
-	hostcompareprogram "github.com/llmstrata/strata/examples/internal/programs/hostcompare"
-	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
-	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
-	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
 	triageprogram "github.com/llmstrata/strata/examples/internal/programs/triage"
-	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
+
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer/compare"
@@ -47,26 +45,26 @@ func doc(id, by string, values ...any) document {
 var documents = []document{
 	doc("strata.report/2", "strata report", strata.Report{}),
 	doc("strata.answer/1", "strata answer", answer.Answer{}),
-	doc("strata.bundle/1", "strata bundle", triagebundle.Document{}),
-	doc("strata.timeline/1", "strata layers", layertimeline.Document{}),
+	doc("strata.bundle/1", "strata bundle", programs.BundleDocument{}),
+	doc("strata.timeline/1", "strata layers", programs.LayerTimelineDocument{}),
 	doc("strata.breakdown/1", "strata breakdown", view.Detail{}),
 	doc("strata.plan/1", "strata breakdown --plan", profile.Plan{}),
 	doc("strata.light/2", "strata light", roofline.Report{}),
 	doc("strata.triage/2", "strata triage", triage.Report{}),
 	doc("strata.triage-compare/2", "strata triage --compare-input", triageprogram.Comparison{}),
-	doc("strata.host/4", "strata host", hostdetect.Document{}, hostdetect.ErrorDocument{}),
-	doc("strata.host-published/1", "strata host --comparable", hostdetect.PublishedDocument{},
-		hostdetect.ErrorDocument{}),
+	doc("strata.host/4", "strata host", programs.HostDetectDocument{}, programs.HostErrorDocument{}),
+	doc("strata.host-published/1", "strata host --comparable", programs.PublishedHostDocument{},
+		programs.HostErrorDocument{}),
 	doc("strata.what-if/1", "strata what-if", replay.Report{}),
-	doc("strata.host-compare/1", "strata host-compare --baseline", hostcompareprogram.Document{}),
-	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
+	doc("strata.host-compare/1", "strata host-compare --baseline", programs.HostCompareDocument{}),
+	doc("strata.host-run/1", "strata host-compare", programs.HostRunDocument{}),
 	doc("strata.compare/4", "strata compare", compare.Report{}),
 	doc("strata.baseline/2", "strata compare --save", compare.Side{}),
 	doc("strata.explain/1", "strata explain", command.ExplainDocument{}),
 	doc("strata.fleet/1", "strata fleet", fleet.Report{}),
 	doc("strata.rank/1", "strata digest, a line", fleet.Rank{}),
 	doc("strata.trend/1", "strata fleet trend", compare.Trend{}),
-	doc("strata.kernel/1", "strata export --format ndjson, a line", kernelexport.Row{}),
+	doc("strata.kernel/1", "strata export --format ndjson, a line", programs.ExportedRow{}),
 	doc("strata.perfetto/1", "strata perfetto", perfetto.Map{}),
 	doc("strata.perfetto-ranks/1", "strata perfetto --all-ranks", perfettomap.Ranks{}),
 	doc("strata.capture/1", "strata capture", captureprogram.ResultDocument{}),

@@ -19,25 +19,25 @@ func TestNamedBaselines(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	t.Setenv("STRATA_BASELINES", dir)
 	t.Setenv("GITHUB_SHA", "abc123")
-	if r := apptest.Run(t, program(), "--baseline", "main", demo); r.Code != 1 {
+	if r := apptest.Run(t, Program(), "--baseline", "main", demo); r.Code != 1 {
 		t.Errorf("a baseline that is absent: exit code %d", r.Code)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("reading made the directory")
 	}
-	r := apptest.MustRun(t, program(), "--b", demo, "--save", "v0.12")
+	r := apptest.MustRun(t, Program(), "--b", demo, "--save", "v0.12")
 	if !strings.Contains(r.Stderr, "created "+dir) {
 		t.Errorf("stderr %q", r.Stderr)
 	}
-	got := apptest.MustRun(t, program(), "--baseline", "v0.12", demo, "--format", "json")
+	got := apptest.MustRun(t, Program(), "--baseline", "v0.12", demo, "--format", "json")
 	var report compare.Report
 	if err := json.Unmarshal([]byte(got.Stdout), &report); err != nil || report.Verdict != compare.Same ||
 		report.A.Commit != "abc123" || len(report.A.Date) != len("2026-01-02") {
 		t.Errorf("%v: %s, side A %+v", err, report.Text, report.A)
 	}
 	other := filepath.Join(t.TempDir(), "other")
-	apptest.MustRun(t, program(), "--b", demo, "--save", "main", "--baselines", other)
-	apptest.MustRun(t, program(), "--b", demo, "--save", filepath.Join(t.TempDir(), "plain"))
+	apptest.MustRun(t, Program(), "--b", demo, "--save", "main", "--baselines", other)
+	apptest.MustRun(t, Program(), "--b", demo, "--save", filepath.Join(t.TempDir(), "plain"))
 	if _, err := os.Stat(filepath.Join(other, "main.side.json")); err != nil {
 		t.Error(err)
 	}
@@ -53,7 +53,7 @@ func TestNamedBaselines(t *testing.T) {
 func TestCSV(t *testing.T) {
 	demo := demoFile(t)
 	old := fasterSide(t, demo)
-	text := apptest.MustRun(t, program(), "--baseline", old, "--b", demo, "--format", "csv").Stdout
+	text := apptest.MustRun(t, Program(), "--baseline", old, "--b", demo, "--format", "csv").Stdout
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(lines) < 20 {
 		t.Fatalf("%d lines, %v", len(lines), err)

@@ -18,7 +18,7 @@ import (
 func fasterSide(t *testing.T, demo string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.side.json")
-	apptest.MustRun(t, program(), "--b", demo, "--save", path)
+	apptest.MustRun(t, Program(), "--b", demo, "--save", path)
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestFormats(t *testing.T) {
 		"prometheus": {`strata_check_state{program="compare",check="attention",verdict="failed"} 1`},
 		"json":       {`"schema": "strata.compare/4"`, `"operator": "attention"`},
 	} {
-		got := apptest.MustRun(t, program(), "--baseline", old, "--b", demo, "--format", format).Stdout
+		got := apptest.MustRun(t, Program(), "--baseline", old, "--b", demo, "--format", format).Stdout
 		for _, w := range want {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s lacks %q:\n%.2000s", format, w, got)
@@ -77,7 +77,7 @@ func TestFormatsOfGates(t *testing.T) {
 	demo := demoFile(t)
 	old := fasterSide(t, demo)
 	args := []string{"--baseline", old, "--b", demo, "--fail-on", "attention=5%", "--fail-on", "rope=50%", "--format"}
-	r := apptest.Run(t, program(), append(args, "junit")...)
+	r := apptest.Run(t, Program(), append(args, "junit")...)
 	var suites struct {
 		Suite struct {
 			Tests    int `xml:"tests,attr"`
@@ -88,7 +88,7 @@ func TestFormatsOfGates(t *testing.T) {
 		suites.Suite.Failures != 1 {
 		t.Errorf("JUnit: exit code %d, %+v (%v), want 3, two tests, one failure", r.Code, suites, err)
 	}
-	r = apptest.Run(t, program(), append(args, "sarif")...)
+	r = apptest.Run(t, Program(), append(args, "sarif")...)
 	var log struct {
 		Runs []struct {
 			Results []struct {
@@ -105,12 +105,12 @@ func TestFormatsOfGates(t *testing.T) {
 // --noise sets by how much equal runs differ, and is refused where it is no percentage.
 func TestNoise(t *testing.T) {
 	demo := demoFile(t)
-	r := apptest.MustRun(t, program(), "--a", demo, "--b", demo, "--noise", "1.5%")
+	r := apptest.MustRun(t, Program(), "--a", demo, "--b", demo, "--noise", "1.5%")
 	if !strings.Contains(r.Stdout, "between-run floor 1.50% (given)") {
 		t.Errorf("the report does not say where its floor is from:\n%s", r.Stdout)
 	}
 	for _, noise := range []string{"0", "-1", "51", "NaN", demo} {
-		if r := apptest.Run(t, program(), "--a", demo, "--b", demo, "--noise", noise); r.Code != 2 {
+		if r := apptest.Run(t, Program(), "--a", demo, "--b", demo, "--noise", noise); r.Code != 2 {
 			t.Errorf("--noise %s: exit code %d, want 2 (%s)", noise, r.Code, r.Stderr)
 		}
 	}
@@ -126,7 +126,7 @@ func TestServingPath(t *testing.T) {
 		if err := os.WriteFile(args, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		out := apptest.MustRun(t, program(), append([]string{"--a", demo, "--b", demo}, more...)...).Stdout
+		out := apptest.MustRun(t, Program(), append([]string{"--a", demo, "--b", demo}, more...)...).Stdout
 		return strings.Join(strings.Fields(out), " ") // whatever its lines
 	}
 	const no, yes = `{"disable_cuda_graph": true}`, `{"disable_cuda_graph": false}`
@@ -139,7 +139,7 @@ func TestServingPath(t *testing.T) {
 	if got := run(yes); !strings.HasPrefix(got, "same within") {
 		t.Errorf("the demo replays a graph, as its server does:\n%s", got)
 	}
-	if r := apptest.Run(t, program(), "--a", demo, "--b", demo, "--allow", "all"); r.Code != 2 {
+	if r := apptest.Run(t, Program(), "--a", demo, "--b", demo, "--allow", "all"); r.Code != 2 {
 		t.Errorf("--allow all: exit code %d, want 2", r.Code)
 	}
 }

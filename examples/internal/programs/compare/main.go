@@ -30,9 +30,6 @@ const (
 	perToken   = "tokens"
 )
 
-// Program returns the program with fresh flags.
-func Program() app.Program { return program() }
-
 // list collects a flag that may be given several times.
 type list []string
 
@@ -56,8 +53,8 @@ type options struct {
 	allowInconclusive bool
 }
 
-// program describes compare.
-func program() app.Program {
+// Program returns compare with fresh flags.
+func Program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "compare",

@@ -17,7 +17,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "--help").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, Program(), "--help").Stdout)
 }
 
 // demoFile writes the demo trace, with every duration of some kernels changed.
@@ -34,13 +34,13 @@ func demoFile(t *testing.T) string {
 func TestTheSame(t *testing.T) {
 	a := demoFile(t)
 	saved := filepath.Join(t.TempDir(), "a.side.json")
-	r := apptest.MustRun(t, program(), "--b", a, "--save", saved)
+	r := apptest.MustRun(t, Program(), "--b", a, "--save", saved)
 	if r.Stdout != "" {
 		t.Errorf("saving prints %q", r.Stdout)
 	}
 	for _, args := range [][]string{{"--a", a, "--b", a}, {"--baseline", saved, "--b", a}, {a, a},
 		{"--baseline", saved, a}, {"--a", a, a}} {
-		r := apptest.MustRun(t, program(), append(args, "--format", "json", "--fail-on", "5%")...)
+		r := apptest.MustRun(t, Program(), append(args, "--format", "json", "--fail-on", "5%")...)
 		var got compare.Report
 		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestTheSame(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	a := demoFile(t)
 	old := filepath.Join(t.TempDir(), "a.side.json")
-	apptest.MustRun(t, program(), "--b", a, "--save", old)
+	apptest.MustRun(t, Program(), "--b", a, "--save", old)
 	text, err := os.ReadFile(old)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestExitCodes(t *testing.T) {
 		{"cannot be told, and that is allowed", []string{"--a", a, "--b", a, "--fail-on", "1%", "--allow-inconclusive"},
 			0},
 	} {
-		r := apptest.Run(t, program(), c.args...)
+		r := apptest.Run(t, Program(), c.args...)
 		if r.Code != c.want {
 			t.Errorf("%s: exit code %d, want %d: %s", c.name, r.Code, c.want, strings.TrimSpace(r.Stderr))
 		}
@@ -129,11 +129,11 @@ func TestDirectoryOfRanks(t *testing.T) {
 		}
 	}
 	saved := filepath.Join(t.TempDir(), "a.side.json")
-	apptest.MustRun(t, program(), "--b", dir, "--save", saved)
+	apptest.MustRun(t, Program(), "--b", dir, "--save", saved)
 	for _, args := range [][]string{{dir, dir}, {"--baseline", saved, dir},
 		{"--a", dir, "--a", dir, "--b", dir, "--b", dir}} {
 		var got compare.Report
-		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout),
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, Program(), append(args, "--format", "json")...).Stdout),
 			&got); err != nil {
 			t.Fatal(err)
 		}

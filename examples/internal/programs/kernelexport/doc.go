@@ -1,4 +1,0 @@
-// Package kernelexport is the program kernel-export, which writes one row for each GPU activity of a trace, with the
-// pass, layer and category it belongs to and where it was launched from, as CSV or newline-delimited JSON for
-// spreadsheets and data frames.
-package kernelexport

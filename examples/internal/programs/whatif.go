@@ -1,0 +1,121 @@
+package programs
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/replay"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/triage"
+)
+
+// edits is a flag that may be given several times.
+type edits []replay.Edit
+
+// String lists the edits.
+func (e *edits) String() string {
+	var out []string
+	for _, x := range *e {
+		out = append(out, x.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// Set adds one.
+func (e *edits) Set(text string) error {
+	x, err := replay.Parse(text)
+	if err == nil {
+		*e = append(*e, x)
+	}
+	return err
+}
+
+// WhatIf returns the program with fresh flags.
+func WhatIf() app.Program {
+	var list edits
+	return app.Program{
+		Name: "what-if",
+		Summary: "predicts the step time after one change: a cause of idle time removed, the host one step ahead, all launches in one graph,\n" +
+			"a faster kernel, or fused kernels. Changes that the trace cannot support are refused with a reason (docs/what-if.md).",
+		Examples: []string{
+			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
+			"what-if --trace run.json.gz --edit overlap --edit graphs",
+			"what-if --trace run.json.gz --edit sync=aten::item --edit 'kernel=gemm*0.5'",
+		},
+		Args:    "[FILE]",
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats: []app.Format{app.Text, app.JSON},
+		Flags: func(fs *flag.FlagSet) {
+			fs.Var(&list, "edit", "`EDIT`: see docs/what-if.md; N is a name, F a factor: cause=N, sync=N, kernel=N*F, overlap, graphs, fuse=N+N*F, chain=N, kernels-of=FILE; repeatable")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return runWhatIf(ctx, env, list) },
+	}
+}
+
+func runWhatIf(ctx context.Context, env *app.Env, list edits) error {
+	if len(env.Args) > 1 {
+		return app.Usagef("one FILE, not %d", len(env.Args))
+	}
+	if len(env.Args) == 1 {
+		env.Trace = env.Args[0]
+	}
+	a, err := env.LoadAnalysis(ctx, "")
+	if err != nil {
+		return err
+	}
+	if len(a.Devices) == 0 {
+		return fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
+	}
+	defer app.CollectOften()()
+	d := &a.Devices[0]
+	isChain := func(e replay.Edit) bool { return e.Kind == replay.Chain }
+	var chains *triage.Report
+	if list == nil || slices.ContainsFunc(list, isChain) {
+		in := triage.Input{Formal: []*layer.Analysis{a}, FormalPaths: []string{env.TraceName()}}
+		if chains, err = triage.Analyze(ctx, in, triage.Options{}); err != nil {
+			return err
+		}
+	}
+	if list == nil {
+		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{})
+		if err != nil {
+			return err
+		}
+		r := &v.Ranks[v.Deciding]
+		list = append(replay.Suggest(r), replay.Chains(chains)...)
+		for i := range a.Devices {
+			if a.Devices[i].ID == r.Device {
+				d = &a.Devices[i]
+			}
+		}
+	}
+	for i := range list {
+		if isChain(list[i]) {
+			list[i] = list[i].In(chains)
+		}
+		if list[i].Kind != replay.Times {
+			continue
+		}
+		other, err := env.LoadAnalysis(ctx, list[i].Name)
+		if err != nil {
+			return err
+		}
+		if len(other.Devices) == 0 {
+			return fmt.Errorf("%s: %w", list[i].Name, layer.ErrNoKernels)
+		}
+		list[i] = list[i].From(&other.Devices[0])
+	}
+	r := replay.Report{Schema: replay.Schema, Trace: env.TraceName(), Device: int(d.ID)}
+	if r.Gains, err = replay.Analyze(ctx, d, list); err != nil {
+		return err
+	}
+	if env.Document() {
+		return env.WriteJSON(r)
+	}
+	return r.WriteText(env.Stdout)
+}
