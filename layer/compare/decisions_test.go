@@ -949,6 +949,7 @@ func TestLaunchWords(t *testing.T) {
 		{"rope", 64, 32, 3200, []string{"x"}, nil, "without x, 32 launches instead of 64"},
 		{"rope", 64, 32, 3200, nil, []string{"x"}, "32 launches instead of 64"},
 		{"rope", 32, 64, 9600, []string{"x"}, nil, "64 launches instead of 32"},
+		{"rope", 64, 32, 6400, nil, nil, "32 launches instead of 64"}, // in as long as before
 		{"rope", 64, 32, 9600, []string{"x"}, nil, "32 launches instead of 64, each 100 ns → 300 ns"},
 		{"rope", 32, 64, 3200, nil, []string{"x"}, "64 launches instead of 32, each 200 ns → 50 ns"},
 		{rowCopies, 64, 32, 3200, []string{"x"}, []string{"y"}, "without x, 32 launches instead of 64"},
