@@ -43,8 +43,9 @@ type Facts struct {
 	// Latent says that it is of multi-head latent attention: attention on a
 	// compressed cache, or a write to one.
 	Latent bool
-	// Blocks says how the grid of a product divides its output.
-	Blocks Blocks
+	// ExpertRows says that blocks along the grid's second axis are rows of one expert each, so that no more experts have
+	// any: of the grouped products of trtllm-gen.
+	ExpertRows bool
 	// Library is the generator or library the kernel comes from, see [Name].
 	Library string
 	// DType is the narrowest operand type the name shows, "" when it shows none.
@@ -109,7 +110,7 @@ func (s *Ruleset) Facts(raw string) (f Facts) {
 	}
 	f.Gated = slices.Contains(f.Ops, RoleActivation) && isGated(n)
 	f.Latent = isLatent(n, own)
-	f.Blocks = blocksOf(n)
+	f.ExpertRows = strings.HasPrefix(n.Function, "bmm_") && strings.Contains(n.Function, "_dynB_")
 	f.Tokens, f.OneQuery = tokenGrid(n), isOneQuery(n)
 	return f
 }

@@ -2,7 +2,6 @@ package classify
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/wordmatch"
@@ -384,50 +383,4 @@ func isLatent(n *Name, r verdict) bool {
 	return r.subcategory == subcategoryLatent || n.Family == familyFlashMLA || latentWords.In(n.fn) || latentWords.In(n.op) ||
 		latentWords.In(n.scope) ||
 		strings.Contains(n.Function, "d576")
-}
-
-// Blocks says how the grid of a product's kernel divides the output.
-type Blocks struct {
-	// Tile is the width and the height of what one block computes, Cluster how many
-	// blocks run together in either direction; zero where the kernel does not run
-	// one block a tile, or its name does not say.
-	Tile, Cluster [2]int
-	// PerThread: it adds up the parts of a split product, one element a thread.
-	PerThread bool
-	// ExpertRows: blocks along the grid's second axis are rows of one expert each, so that no more experts have any.
-	ExpertRows bool
-}
-
-// splitReduce is cuBLAS's kernel that adds up the parts of a split product.
-const splitReduce = "splitKreduce_kernel"
-
-// blocksOf reads how a product is divided. It knows kernels that run one block for
-// each tile: nvjet without split-K, nvjet_tst_128x64_64x6_2x1_v_bz_TNT, where tile,
-// stage and cluster follow each other. CUTLASS 2 reorders blocks, persistent kernels
-// run as many as there are processors, Tensile's grids count threads.
-func blocksOf(n *Name) Blocks {
-	if n.Function == splitReduce {
-		return Blocks{PerThread: true}
-	}
-	if strings.HasPrefix(n.Function, "bmm_") && strings.Contains(n.Function, "_dynB_") { // trtllm-gen: grouped products
-		return Blocks{ExpertRows: true}
-	}
-	if n.Family != familyNvjet || strings.Contains(n.Function, "splitK") {
-		return Blocks{}
-	}
-	var pairs [][2]int
-	for part := range strings.SplitSeq(n.Function, "_") {
-		w, h, ok := strings.Cut(part, "x")
-		x, errW := strconv.ParseInt(w, 10, 32)
-		y, errH := strconv.ParseInt(h, 10, 32)
-		if ok && errW == nil && errH == nil && x > 0 && y > 0 {
-			pairs = append(pairs, [2]int{int(x), int(y)})
-		} else if len(pairs) > 0 {
-			break
-		}
-	}
-	if len(pairs) < 3 {
-		return Blocks{}
-	}
-	return Blocks{Tile: pairs[0], Cluster: pairs[2]}
 }

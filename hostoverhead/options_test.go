@@ -2,8 +2,6 @@ package hostoverhead_test
 
 import (
 	"encoding/json"
-	"regexp"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -13,8 +11,6 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
-	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace/event"
 )
 
 func TestTopGapsAreAsManyAsAsked(t *testing.T) {
@@ -27,44 +23,6 @@ func TestTopGapsAreAsManyAsAsked(t *testing.T) {
 	}
 	if got := len(decider(judged(t, tr)).Top); got != 10 {
 		t.Errorf("%d gaps by default, want 10", got)
-	}
-}
-
-// TestOwnStepPatterns recognises the steps of a server that nobody knows.
-func TestOwnStepPatterns(t *testing.T) {
-	tl := hosttest.NewTimeline()
-	for i := range 60 {
-		at := int64(i) * 1000
-		tl.Event(event.Range, "my_server.tick(decode)", 0, 0, at, at+900)
-		tl.Event(event.Runtime, "cudaLaunchKernel", 0, i+1, at+1, at+2)
-		tl.Event(event.Kernel, "gemm", 0, i+1, at+10, at+500)
-	}
-	tr := tl.Finish()
-	if v := judged(t, tr); stage(v, layer.StageDecode) != nil {
-		t.Errorf("decode steps without the pattern: %+v", decider(v).Stages)
-	}
-	pattern := layer.StepPattern{Name: "mine", Match: regexp.MustCompile(`^my_server\.tick\((?P<stage>\w+)\)$`)}
-	a, err := layer.Analyze(t.Context(), tr, layer.Options{StepPatterns: []layer.StepPattern{pattern}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := stage(v, layer.StageDecode); p == nil || p.Steps != 60 {
-		t.Errorf("decode = %+v, want 60 steps", p)
-	}
-	for tick, x := range map[string]*layer.Analysis{"": a, "my_server.tick(decode)": analyzed(t, tr)} {
-		run, err := hostoverhead.Breakdown(t.Context(), x, hostoverhead.BreakdownOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if named := slices.ContainsFunc(run.Operations,
-			func(o hostoverhead.Operation) bool { return o.Name == tick }); named != (tick != "" &&
-			run.SteadySteps > 0) {
-			t.Errorf("operations %+v, %q among them: %v", run.Operations, tick, named)
-		}
 	}
 }
 

@@ -94,8 +94,8 @@ type work struct {
 
 	times []passTime // by pass
 
-	dims    map[string][2]int // see weightOf
-	passKey []byte            // see operatorsOf
+	dims    map[string][][]int64 // see dimsOf
+	passKey []byte               // see operatorsOf
 }
 
 // passTime is the GPU time of the kernels of a pass, and of those in layers.
@@ -108,7 +108,7 @@ func (a *Device) collect(ctx context.Context) *work {
 	delete(found.acts, a.ID)
 	w.OnlyModules, w.OnlyAnchors = opts.Boundaries == boundariesModules, opts.Boundaries == boundariesAnchorCloses
 	w.OnlyRepeats = opts.Boundaries == boundariesRepeats
-	w.ReadStep = func(name string) (ladder.Step, bool) { return readStep(name, opts.StepPatterns) }
+	w.ReadStep = readStep
 	return w
 }
 
@@ -358,20 +358,15 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 	w.times = append(w.times, sum)
 }
 
-// addLayerEvidence says once per kind of evidence what the layers rest on.
+// addLayerEvidence says once per kind of evidence and model what the layers rest on.
 func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
-	type key struct {
-		kind Rung
-		of   ladder.ModelKey
-	}
-	index := map[key]int{}
+	index := map[any]int{}
 	for p := range 2 * len(results) { // whole passes speak first
 		r := &results[p%len(results)]
 		if r.Count == 0 || (r.Cut != ladder.Uncut) != (p >= len(results)) {
 			continue
 		}
-		if _, ok := index[key{r.LayerEvidence, r.Key()}]; !ok {
-			index[key{r.LayerEvidence, r.Key()}] = len(a.Evidence)
+		a.rest(index, r.Key(), OfLayers, r.LayerEvidence, r.LayerConf, func() string {
 			detail := w.Describe(r)
 			if r.LayerEvidence == ladder.RungModule {
 				detail = fmt.Sprintf("module frames of %d layers", r.Count)
@@ -379,17 +374,23 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			if r.Model != "" && w.SeveralModels() {
 				detail = r.Model + ": " + detail
 			}
-			a.Evidence = append(a.Evidence, Evidence{For: OfLayers, Kind: r.LayerEvidence, Detail: detail,
-				Confidence: r.LayerConf})
-		}
-		support(&a.Evidence[index[key{r.LayerEvidence, r.Key()}]], r.LayerConf)
+			return detail
+		})
 	}
 }
 
-// support counts one more pass for the evidence, with its confidence.
-func support(e *Evidence, confidence float64) {
-	e.Passes++
-	e.Confidence = min(e.Confidence, confidence)
+// rest counts one more pass that rests on a kind of evidence, by kind and what else tells them apart; the first one
+// says the detail.
+func (a *Device) rest(index map[any]int, of any, what Subject, kind Rung, confidence float64, detail func() string) {
+	key := [2]any{kind, of}
+	at, ok := index[key]
+	if !ok {
+		at = len(a.Evidence)
+		index[key] = at
+		a.Evidence = append(a.Evidence, Evidence{For: what, Kind: kind, Detail: detail(), Confidence: confidence})
+	}
+	e := &a.Evidence[at]
+	e.Passes, e.Confidence = e.Passes+1, min(e.Confidence, confidence)
 }
 
 func noAnchors(m *ladder.Model, w *work) error {

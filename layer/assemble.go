@@ -221,19 +221,12 @@ func (a *Device) endLayers(p int, layers []GivenLayer) {
 
 // addGivenEvidence counts the passes of each kind of evidence.
 func (a *Device) addGivenEvidence(passes []GivenPass) {
+	index := map[any]int{}
 	for _, what := range []Subject{OfPasses, OfLayers} {
-		at := map[Rung]int{}
 		for p := range passes {
-			e := passes[p].Evidence
-			if what == OfLayers && len(passes[p].Layers) == 0 {
-				continue
+			if e := &passes[p].Evidence; what == OfPasses || len(passes[p].Layers) > 0 {
+				a.rest(index, what, what, e.Kind, e.Confidence, func() string { return e.Detail })
 			}
-			if _, ok := at[e.Kind]; !ok {
-				at[e.Kind] = len(a.Evidence)
-				a.Evidence = append(a.Evidence, Evidence{For: what, Kind: e.Kind, Detail: e.Detail,
-					Confidence: e.Confidence})
-			}
-			support(&a.Evidence[at[e.Kind]], e.Confidence)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"regexp"
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/demo"
@@ -81,12 +80,8 @@ func ExampleKernel_Twin() {
 func ExampleParseStep() {
 	st, ok := layer.ParseStep("step[EXTEND bs=15 toks=15360]")
 	fmt.Println(ok, st.Dialect, st.Stage, st.Batch, st.Tokens)
-	own := layer.StepPattern{Name: "mine", Match: regexp.MustCompile(`^run (?P<stage>\w+) of (?P<batch>\d+)$`)}
-	st, ok = layer.ParseStep("run decode of 12", own)
-	fmt.Println(ok, st.Dialect, st.Stage, st.Batch)
 	// Output:
 	// true sglang prefill 15 15360
-	// true mine decode 12
 }
 
 // A rule of your own cuts the kernels, and everything else (operators, tables,

@@ -42,13 +42,11 @@ func (a *Analysis) Findings() []finding.Finding {
 		f.Evidence = strings.Join(what, "; ") + "."
 		out = append(out, f)
 	}
-	var main *Device
-	for i := range a.Devices {
-		if d := &a.Devices[i]; main == nil || d.Time > main.Time {
-			main = d
-		}
+	if len(a.Devices) == 0 {
+		return out
 	}
-	if main == nil || main.Time == 0 || float64(main.InPasses) >= fullCoverage*float64(main.Time) {
+	main := &a.Devices[0] // the busiest
+	if main.Time == 0 || float64(main.InPasses) >= fullCoverage*float64(main.Time) {
 		return out
 	}
 	left := main.Time - main.InPasses

@@ -70,40 +70,27 @@ func stepKeys(fp *ForwardPass) (keys []stepKey) {
 	return keys
 }
 
-// knownSteps are the steps of the devices before one, in which its passes are looked up: each in the logarithm of
-// their number and as many as run at the same time.
+// knownSteps are the steps of the devices before one, by start, in which its passes are looked up one after the other.
 type knownSteps struct {
 	steps [][]*ForwardPass
 	keys  map[stepKey][]int // of the device's passes: the steps that have them, in order
-	// ends[i] is the last end of the steps below node i of a binary heap, the leaves those from size on.
-	ends []trace.Time
-	size int
+	open  []int             // steps that have begun and may run at the same time as the next pass
+	begun int               // steps before it have begun
 }
 
 func newKnownSteps(steps [][]*ForwardPass, passes []ForwardPass) *knownSteps {
-	ks := &knownSteps{steps: steps, keys: map[stepKey][]int{}, size: 1}
-	if len(steps) == 0 {
-		return ks
-	}
+	ks := &knownSteps{steps: steps, keys: map[stepKey][]int{}}
 	for p := range passes {
 		for _, key := range stepKeys(&passes[p]) {
 			ks.keys[key] = nil
 		}
 	}
-	for ks.size < len(steps) {
-		ks.size *= 2
-	}
-	ks.ends = make([]trace.Time, 2*ks.size)
 	for k := range steps {
-		ks.ends[ks.size+k] = steps[k][0].End
 		for _, key := range stepKeys(steps[k][0]) {
 			if at, asked := ks.keys[key]; asked {
 				ks.keys[key] = append(at, k)
 			}
 		}
-	}
-	for i := ks.size - 1; i > 0; i-- {
-		ks.ends[i] = max(ks.ends[2*i], ks.ends[2*i+1])
 	}
 	return ks
 }
@@ -118,35 +105,22 @@ func (ks *knownSteps) match(next int, fp *ForwardPass) int {
 			best = at[i]
 		}
 	}
-	if best >= 0 || len(ks.steps) == 0 {
+	if best >= 0 {
 		return best
 	}
-	to, _ := slices.BinarySearchFunc(ks.steps, fp.End,
-		func(s []*ForwardPass, end trace.Time) int { return cmp.Compare(s[0].Start, end) })
-	ks.overlapping(1, 0, ks.size, next, to, fp.Start, func(k int) {
+	for ; ks.begun < len(ks.steps) && ks.steps[ks.begun][0].Start < fp.End; ks.begun++ {
+		ks.open = append(ks.open, ks.begun)
+	}
+	ks.open = slices.DeleteFunc(ks.open, func(k int) bool { return k < next || ks.steps[k][0].End <= fp.Start })
+	for _, k := range ks.open {
 		q := ks.steps[k][0]
 		if x, y := fp.Annotation, q.Annotation; x != nil && y != nil && x.Index >= 0 && y.Index >= 0 &&
 			x.Dialect == y.Dialect {
-			return // of other numbers: other steps
+			continue // of other numbers: other steps
 		}
 		if both := min(q.End, fp.End) - max(q.Start, fp.Start); both > most && q.Stage == fp.Stage {
 			best, most = k, both
 		}
-	})
+	}
 	return best
-}
-
-// overlapping calls do for the steps from from up to to that end after a time, below a node whose leaves begin at
-// first.
-func (ks *knownSteps) overlapping(node, first, leaves, from, to int, behind trace.Time, do func(int)) {
-	if first >= to || first+leaves <= from || ks.ends[node] <= behind {
-		return
-	}
-	if leaves == 1 {
-		do(first)
-		return
-	}
-	half := leaves / 2
-	ks.overlapping(2*node, first, half, from, to, behind, do)
-	ks.overlapping(2*node+1, first+half, half, from, to, behind, do)
 }

@@ -19,11 +19,15 @@ const (
 	muchLonger = 2
 )
 
-// A launchedPass is what is known of how a pass was launched.
-type launchedPass struct {
-	// model and layers say which passes run the same.
+// runsOf says which passes run the same.
+type runsOf struct {
 	model  string
 	layers int
+}
+
+// A launchedPass is what is known of how a pass was launched.
+type launchedPass struct {
+	runsOf
 	// kernels are all, replayed those of graph replays.
 	kernels, replayed int
 	// work is the GPU time of the layers.
@@ -41,27 +45,22 @@ func (p *launchedPass) share() float64 { return float64(p.replayed) / float64(ma
 // default, vLLM replay one graph for a complete pass of a decode only, and launch what is too large for a graph one by
 // one. Such a prefill may hold decodes of other requests.
 func stagesByLaunches(passes []launchedPass) []Stage {
-	type shape struct {
-		model  string
-		layers int
-	}
-	longest := map[shape]time.Duration{} // of the replays
+	longest := map[runsOf]time.Duration{} // of the replays
 	for i := range passes {
 		if p := &passes[i]; p.generates && (!p.known || p.decodes) && p.share() >= wholeReplay {
-			key := shape{p.model, p.layers}
-			longest[key] = max(longest[key], p.work)
+			longest[p.runsOf] = max(longest[p.runsOf], p.work)
 		}
 	}
 	out := slices.Repeat([]Stage{StageUnknown}, len(passes))
-	contrast := map[shape]bool{}
+	contrast := map[runsOf]bool{}
 	for i := range passes {
-		p, key := &passes[i], shape{passes[i].model, passes[i].layers}
-		if d := longest[key]; !p.known && p.generates && d > 0 && p.share() <= fewReplayed && p.work >= muchLonger*d {
-			out[i], contrast[key] = StagePrefill, true
+		p, d := &passes[i], longest[passes[i].runsOf]
+		if !p.known && p.generates && d > 0 && p.share() <= fewReplayed && p.work >= muchLonger*d {
+			out[i], contrast[p.runsOf] = StagePrefill, true
 		}
 	}
 	for i := range passes {
-		if p := &passes[i]; !p.known && p.generates && p.share() >= wholeReplay && contrast[shape{p.model, p.layers}] {
+		if p := &passes[i]; !p.known && p.generates && p.share() >= wholeReplay && contrast[p.runsOf] {
 			out[i] = StageDecode
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // decodes.
 func TestStagesOfLaunches(t *testing.T) {
 	pass := func(replayed int, work time.Duration) launchedPass {
-		return launchedPass{model: "m", layers: 4, kernels: 100, replayed: replayed, work: work, generates: true}
+		return launchedPass{runsOf: runsOf{"m", 4}, kernels: 100, replayed: replayed, work: work, generates: true}
 	}
 	with := func(p launchedPass, change func(*launchedPass)) launchedPass {
 		change(&p)

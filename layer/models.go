@@ -35,9 +35,9 @@ type Model struct {
 func (m Model) title() string {
 	switch {
 	case m.Draft:
-		return RoleDraft.title()
+		return roleTitles[RoleDraft]
 	case m.Name == "":
-		return m.Role.title()
+		return roleTitles[m.Role]
 	}
 	return m.Name
 }

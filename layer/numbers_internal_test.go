@@ -145,23 +145,11 @@ func TestPassesWithoutKernels(t *testing.T) {
 	}
 }
 
-// TestStepsOfPlans: a weight by itself has a width, one of several groups or of experts has none.
+// TestStepsOfPlans: what has an input width is a product.
 func TestStepsOfPlans(t *testing.T) {
-	for _, c := range []struct {
-		op      profile.PlanOp
-		product bool
-		width   int
-		divided bool
-	}{
-		{profile.PlanOp{K: 8, N: 16}, true, 16, false},
-		{profile.PlanOp{K: 1, N: 16, Groups: 1, Split: "columns"}, true, 16, true},
-		{profile.PlanOp{K: 8, N: 16, Groups: 2}, true, 0, false},
-		{profile.PlanOp{K: 8, N: 16, Experts: 1}, true, 0, false}, {profile.PlanOp{N: 16}, false, 0, false},
-		{profile.PlanOp{K: 8, N: 16, Split: "rows"}, true, 16, false},
-	} {
-		if s := stepsOf([]profile.PlanOp{c.op})[0]; s.Product != c.product || s.Width != c.width ||
-			s.Divided != c.divided {
-			t.Errorf("%+v: product %v, width %d, divided %v", c.op, s.Product, s.Width, s.Divided)
+	for k, want := range map[int]bool{0: false, 1: true, 8: true} {
+		if s := stepsOf([]profile.PlanOp{{K: k, N: 16}})[0]; s.Product != want || s.K != k || s.N != 16 {
+			t.Errorf("%d by 16: %+v", k, s)
 		}
 	}
 }

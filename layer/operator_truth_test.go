@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -230,31 +228,6 @@ func opPlanned(p *profile.Plan, op profile.Operator) (profile.PlanOp, bool) {
 		}
 	}
 	return profile.PlanOp{}, false
-}
-
-// TestGridsOfRealTraces: where replays have grids, tile and grid name the products whose width no other of the layer
-// has, by cuBLAS's own kernels and by the reduction of split ones: the same operators that the order gives. Two of
-// one width are left to the order.
-func TestGridsOfRealTraces(t *testing.T) {
-	for _, tt := range []struct {
-		trace, config string
-		want          map[string]int
-	}{
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace", "qwen3-30b-a3b",
-			map[string]int{"qkv_proj": 48, "o_proj": 48, "router": 48, "lm_head": 1}},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "llama-3.1-8b",
-			map[string]int{"qkv_proj": 32, "gate_up_proj": 32, "lm_head": 1}},
-	} {
-		got := map[string]int{}
-		for _, a := range opFind(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz"), opConfig(t, tt.config)) {
-			if a.Evidence == "grid" && a.Part == "main" {
-				got[a.Operator]++
-			}
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: operators that grids tell (-want +got):\n%s", tt.trace, diff)
-		}
-	}
 }
 
 // TestOutsideTheLayers: in real traces with frames what stands outside the layers has the operators that its modules

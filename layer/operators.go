@@ -61,7 +61,7 @@ func (p *Part) UnmarshalText(text []byte) error {
 }
 
 var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan",
-	operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
+	operator.ByDims: "shape", operator.Module: "module"}
 
 // opRow is one distinct answer; a device has a few dozen.
 type opRow struct {
@@ -80,8 +80,7 @@ func (k Kernel) Operator() (profile.Operator, Part, float32) {
 }
 
 // OperatorEvidence says what the operator rests on: "module" (frames), "shape" (of the op that launched it),
-// "grid" (the config, and the width that a product's tile and grid give), "plan" (the config), "order" (the kernels
-// alone), "" where it is "other".
+// "plan" (the config), "order" (the kernels alone), "" where it is "other".
 func (k Kernel) OperatorEvidence() string { return operatorEvidence[k.opRow().evidence] }
 
 func (k Kernel) opRow() *opRow {
@@ -109,9 +108,6 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 		o := &ops[i]
 		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0,
 			Or: stepsOf(o.Or)}
-		if o.Groups <= 1 && o.Experts == 0 && o.K > 0 {
-			s.Width, s.Divided = o.N, o.Split.Outputs()
-		}
 		if s.Op == opname.Activation || s.Op == opname.SharedActivation {
 			s.Optional = false // fused into products of experts only
 		}
@@ -179,12 +175,11 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		if !repair || r.LayerEvidence == ladder.RungModule {
 			return
 		}
-		moving := found.movable(planned)
-		if len(moving) == 0 || w.launchesMissing(r.Kernels) {
+		if w.launchesMissing(r.Kernels) {
 			return
 		}
-		for _, k := range moving {
-			if !w.joinsNorm(r.Kernels[k]) && (planned || atEdge(r.Layer, found.of, int(k))) {
+		for k := range found.of {
+			if movable(&found.of[k], planned) && !w.joinsNorm(r.Kernels[k]) && (planned || atEdge(r.Layer, found.of, k)) {
 				r.Layer[k] = found.of[k].Layer
 			}
 		}
@@ -215,8 +210,6 @@ func (w *work) onlyLacks(r, lead *ladder.Result, column []int32) bool {
 type aligned struct {
 	of   []operator.Found
 	rows []uint16
-
-	moving map[bool][]int32 // see movable
 }
 
 // decodes says that one of the kernels is a norm or attention: layers without either are none of a decoder, and the
@@ -237,24 +230,6 @@ func (a *aligned) surely() *aligned {
 		}
 	}
 	return &aligned{of: out}
-}
-
-// movable are the kernels whose operators say where they belong.
-func (a *aligned) movable(planned bool) []int32 {
-	list, ok := a.moving[planned]
-	if ok {
-		return list
-	}
-	for k := range a.of {
-		if movable(&a.of[k], planned) {
-			list = append(list, int32(k))
-		}
-	}
-	if a.moving == nil {
-		a.moving = map[bool][]int32{}
-	}
-	a.moving[planned] = list
-	return list
 }
 
 // rowsOf returns the row of each answer, with a confidence of at most limit, and adds those that are new to the table.
@@ -353,46 +328,10 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 			}
 		}
 	}
-	w.addWidths(r, kernels)
 	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.First, Layers: r.Count, CutStart: cutStart,
 		CutEnd: cutEnd})}
 	known[string(key)] = found
 	return found
-}
-
-// addWidths notes the widths of products that their grids give; that of a split product is its reduction's.
-func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
-	rows, _ := w.rowsOf(r, map[string][3]int64{})
-	if rows <= 0 && r.Step != nil {
-		rows = r.Step.Tokens
-	}
-	type launch struct {
-		id     int32
-		config string
-	}
-	known := map[launch]operator.Width{}
-	product := map[trace.StreamID]int{} // the last one of each stream
-	for k, i := range r.Kernels {
-		stream, how := w.Act(i).Stream(), kernels[k].Facts.Blocks
-		reduces := how.PerThread
-		if !reduces && w.Facts[w.ID[i]].Role != classify.RoleProduct {
-			continue
-		}
-		at := launch{w.ID[i], w.Act(i).Shape()}
-		width, ok := known[at]
-		if !ok {
-			_, block, _ := strings.Cut(at.config, "|")
-			width = operator.WidthOf(how, gridOf(at.config), gridOf(block), rows)
-			known[at] = width
-		}
-		last, seen := product[stream]
-		switch {
-		case !reduces:
-			kernels[k].Width, product[stream] = width, k
-		case seen:
-			kernels[last].Width = width
-		}
-	}
 }
 
 // replayedLeaf is, in a pass's key, the module of a kernel that has no launch of its own.
@@ -445,32 +384,32 @@ func b2i(b bool) byte {
 	return 0
 }
 
-// weightOf returns the sizes of the weight of the product op of a launch, 0 where its shapes are not recorded.
+// weightOf returns the sizes of the weight of the product op of a launch, 0 where its shapes are not recorded. Other
+// ops have the sides of a weight in an order of their own.
 func (w *work) weightOf(i int32) (k, n int) {
 	op := w.Act(i).Op()
-	if !op.Valid() {
-		return 0, 0
+	at, ok := productOps[op.Name()]
+	if dims := w.dimsOf(op); ok && len(dims) > at+1 && len(dims[at+1]) == 2 {
+		k, n = int(max(0, dims[at+1][0])), int(max(0, dims[at+1][1]))
 	}
-	at := 0 // of the weight
-	switch op.Name() {
-	case "aten::mm":
-		at = 1
-	case "aten::addmm":
-		at = 2
-	default:
-		return 0, 0 // others have its sides in an order of their own
-	}
-	dims := op.Shape()
-	if v, ok := w.dims[dims]; ok {
-		return v[0], v[1]
-	}
-	if w.dims == nil {
-		w.dims = map[string][2]int{}
-	}
-	var shapes [][]int
-	if json.Unmarshal([]byte(dims), &shapes) == nil && len(shapes) > at && len(shapes[at]) == 2 {
-		k, n = max(0, shapes[at][0]), max(0, shapes[at][1])
-	}
-	w.dims[dims] = [2]int{k, n}
 	return k, n
+}
+
+// productOps are ops that multiply rows by a weight, and which of their inputs the rows are.
+var productOps = map[string]int{"aten::mm": 0, "aten::addmm": 1}
+
+// dimsOf returns the recorded sizes of an op's inputs, nil where there are none.
+func (w *work) dimsOf(op trace.Event) (dims [][]int64) {
+	text := op.Shape()
+	dims, ok := w.dims[text]
+	if !ok {
+		if w.dims == nil {
+			w.dims = map[string][][]int64{}
+		}
+		if json.Unmarshal([]byte(text), &dims) != nil {
+			dims = nil
+		}
+		w.dims[text] = dims
+	}
+	return dims
 }

@@ -3,7 +3,6 @@ package layer
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -58,23 +57,12 @@ type Options struct {
 	Boundaries string
 	// Rules are asked before the profile's own category rules.
 	Rules []classify.Rule
-	// StepPatterns are asked before the built-in step annotation dialects.
-	StepPatterns []StepPattern
 	// Mapping is the analysis of a second trace of the same model, recorded eagerly or while its graph was captured,
 	// from which [Kernel.Twin] carries modules, CPU ops, shapes and source lines to the kernels of graph replays.
 	// Nil: the trace itself.
 	Mapping *Analysis
 	// ForceMapping uses Mapping also where it seems to be of another model or GPU; see [Device.MappingRefused].
 	ForceMapping bool
-}
-
-// A StepPattern recognises a step annotation of a framework that the built-in dialects do not know.
-type StepPattern struct {
-	// Name is shown as the dialect.
-	Name string
-	// Match must match the annotation's name. Its groups named stage, batch, tokens, index, context_requests,
-	// context_tokens, generation_requests and generation_tokens are read where present.
-	Match *regexp.Regexp
 }
 
 // The errors of this package; those that are returned say what was found and wrap one of these.

@@ -1,8 +1,6 @@
 package layer
 
 import (
-	"slices"
-
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/vocabulary"
@@ -24,23 +22,13 @@ const (
 	RoleDecoder  Role = "image-decoder" // it makes images by convolutions, without layers
 )
 
-// modelRoles has what texts call a model of each role.
-var modelRoles = []struct {
-	role  Role
-	title string
-}{
-	{RoleLanguage, "language model"}, {RoleDraft, "draft"}, {RoleEncoder, "encoder"}, {RoleTower, "tower"},
-	{RoleDenoiser, "denoiser"}, {RoleDecoder, "image decoder"},
-	{RoleUnknown, "unnamed model"},
-}
+// roleTitles has what texts call a model of each role.
+var roleTitles = map[Role]string{RoleLanguage: "language model", RoleDraft: "draft", RoleEncoder: "encoder",
+	RoleTower: "tower", RoleDenoiser: "denoiser", RoleDecoder: "image decoder", RoleUnknown: "unnamed model"}
 
 // Roles lists all roles of models.
 func Roles() []Role {
-	out := make([]Role, len(modelRoles))
-	for i := range modelRoles {
-		out[i] = modelRoles[i].role
-	}
-	return out
+	return []Role{RoleLanguage, RoleDraft, RoleEncoder, RoleTower, RoleDenoiser, RoleDecoder, RoleUnknown}
 }
 
 // String returns the role's word.
@@ -55,17 +43,6 @@ func (r Role) MarshalText() ([]byte, error) {
 func (r *Role) UnmarshalText(text []byte) (err error) {
 	*r, err = vocabulary.Parse("role of a model", Roles(), string(text))
 	return err
-}
-
-// title is what texts call a model of this role.
-func (r Role) title() string {
-	at := slices.IndexFunc(modelRoles, func(x struct {
-		role  Role
-		title string
-	}) bool {
-		return x.role == r
-	})
-	return modelRoles[max(at, 0)].title
 }
 
 // roleSigns is what the kernels of a model show.

@@ -53,10 +53,8 @@ func (d *Device) StepEnd(p int) trace.Time {
 	if d.stepEnds == nil { // not of an analysis
 		return d.Passes[p].End
 	}
-	for i := d.pauseBehind(d.Passes[p].End); i < len(d.waits) && d.waits[i].Start < d.stepEnds[p]; i++ {
-		if d.waits[i].Pause {
-			return max(d.Passes[p].End, d.waits[i].Start)
-		}
+	for w := range d.pausesIn(TimeSpan{d.Passes[p].End, d.stepEnds[p]}) {
+		return w.Start
 	}
 	return d.stepEnds[p]
 }
@@ -66,10 +64,8 @@ func (d *Device) StepEnd(p int) trace.Time {
 func (d *Device) StepTime(p int) time.Duration {
 	span := d.StepSpan(p)
 	out := time.Duration(span.End - span.Start)
-	for i := d.pauseBehind(span.Start); i < len(d.waits) && d.waits[i].Start < span.End; i++ {
-		if w := &d.waits[i]; w.Pause {
-			out -= time.Duration(min(w.End, span.End) - max(w.Start, span.Start))
-		}
+	for w := range d.pausesIn(span) {
+		out -= time.Duration(w.End - w.Start)
 	}
 	return out
 }
@@ -127,9 +123,17 @@ func (d *Device) StepSpan(p int) TimeSpan {
 	return TimeSpan{d.Passes[p].Start, end}
 }
 
-// pauseBehind is the first wait that ends after a time.
-func (d *Device) pauseBehind(t trace.Time) int {
-	return sort.Search(len(d.waits), func(i int) bool { return d.waits[i].End > t })
+// pausesIn are the parts of the pauses that lie in a span.
+func (d *Device) pausesIn(s TimeSpan) iter.Seq[TimeSpan] {
+	return func(yield func(TimeSpan) bool) {
+		i := sort.Search(len(d.waits), func(i int) bool { return d.waits[i].End > s.Start })
+		for ; i < len(d.waits) && d.waits[i].Start < s.End; i++ {
+			w := &d.waits[i]
+			if w.Pause && !yield(TimeSpan{max(w.Start, s.Start), min(w.End, s.End)}) {
+				return
+			}
+		}
+	}
 }
 
 // findStepEnds says where each step ends, and which times between two steps are nobody's.
@@ -171,14 +175,12 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 // withoutPauses calls f with the parts of a slice that are no pause, as long as it says true.
 func (d *Device) withoutPauses(s Slice, f func(Slice) bool) bool {
 	if s.Kernel == trace.None {
-		for i := d.pauseBehind(s.Start); i < len(d.waits) && d.waits[i].Start < s.End; i++ {
-			if w := &d.waits[i]; w.Pause {
-				part := s
-				if part.End = w.Start; part.Start < part.End && !f(part) {
-					return false
-				}
-				s.Start = max(s.Start, w.End)
+		for w := range d.pausesIn(TimeSpan{s.Start, s.End}) {
+			part := s
+			if part.End = w.Start; part.Start < part.End && !f(part) {
+				return false
 			}
+			s.Start = w.End
 		}
 	}
 	return s.Start >= s.End || f(s)

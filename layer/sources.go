@@ -129,42 +129,18 @@ type line struct {
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
 type symbols struct {
 	fine, base intern.Keys[string]
-	bases      []int32                  // per fine id
-	roles      []ladder.Role            // per fine id
-	names      map[*trace.Trace][]int32 // per name: fine id + 1, 0 not asked yet
+	bases      []int32       // per fine id
+	roles      []ladder.Role // per fine id
 }
 
-// namesOf are the fine ids of a trace's names.
-func (s *symbols) namesOf(t *trace.Trace) []int32 {
-	if s.names[t] == nil {
-		if s.names == nil {
-			s.names = map[*trace.Trace][]int32{}
-		}
-		s.names[t] = make([]int32, t.NumNames())
-	}
-	return s.names[t]
-}
-
-func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}, model: trace.None} }
-
-// of returns the symbol of a kernel's name.
-func (s *symbols) of(name string) (fine int32) {
-	fine = int32(s.fine.ID(name))
-	if int(fine) == len(s.roles) {
+// add appends a kernel of a name to a line.
+func (l *line) add(sym *symbols, name string, layer int32) {
+	fine := int32(sym.fine.ID(name))
+	if int(fine) == len(sym.roles) {
 		f := ladder.FactsOf(name)
-		s.roles = append(s.roles, ladder.Structural[f.Role])
-		s.bases = append(s.bases, int32(s.base.ID(f.Base)))
+		sym.roles = append(sym.roles, ladder.Structural[f.Role])
+		sym.bases = append(sym.bases, int32(sym.base.ID(f.Base)))
 	}
-	return fine
-}
-
-// grow makes room for n kernels.
-func (l *line) grow(n int) {
-	l.seq.ID, l.seq.Base, l.seq.Role = make([]int32, 0, n), make([]int32, 0, n), make([]ladder.Role, 0, n)
-	l.layer = make([]int32, 0, n)
-}
-
-func (l *line) add(sym *symbols, fine, layer int32) {
 	l.seq.ID = append(l.seq.ID, fine)
 	l.seq.Base = append(l.seq.Base, sym.bases[fine])
 	l.seq.Role = append(l.seq.Role, sym.roles[fine])
@@ -197,22 +173,11 @@ const epilogueKey = -2
 // inLaunchOrder returns the kernels of the pass.
 func (p *ForwardPass) inLaunchOrder() []int32 { return p.of.columns.order[p.from:p.to] }
 
-// lineOf returns the kernels of one pass as a line; nil where there are none.
-func (a *Device) lineOf(sym *symbols, kernels []int32) *line {
-	if len(kernels) == 0 {
-		return nil
-	}
-	l := sym.newLine()
-	l.nameful = true
-	l.grow(len(kernels))
-	names := sym.namesOf(a.of.trace)
+// lineOf returns the kernels of one pass as a line.
+func (a *Device) lineOf(sym *symbols, kernels []int32, model int) *line {
+	l := &line{nameful: true, model: model}
 	for _, i := range kernels {
-		e := a.event(i)
-		fine := &names[e.NameID()]
-		if *fine == 0 {
-			*fine = sym.of(e.Name()) + 1
-		}
-		l.add(sym, *fine-1, int32(a.columns.layer[i]))
+		l.add(sym, a.event(i).Name(), int32(a.columns.layer[i]))
 	}
 	l.seal()
 	return l
@@ -245,36 +210,28 @@ func (a *Device) eagerLines(sym *symbols, eager []bool, pieces bool) []*line {
 			inLayers[p]++
 		}
 	}
-	var passes []int
-	for p := range a.Passes {
-		if 2*inLayers[p] > a.Passes[p].Kernels || pieces && inLayers[p] > 0 {
-			passes = append(passes, p)
-		}
-	}
 	const most = 64 // references that are tried; more passes of the same kinds add nothing
-	if len(passes) > most {
-		passes = passes[:most]
-	}
 	var out []*line
-	for _, p := range passes {
-		var own []int32
+	for p := range a.Passes {
 		part := 2*inLayers[p] <= a.Passes[p].Kernels
+		if part && (!pieces || inLayers[p] == 0) || len(out) == most {
+			continue
+		}
+		var own []int32
 		for _, i := range a.Passes[p].inLaunchOrder() {
 			if eager[i] || part {
 				own = append(own, i)
 			}
 		}
-		if l := a.lineOf(sym, own); l != nil {
-			l.model = a.Passes[p].Model
-			for _, i := range own {
-				launch := trace.Event{}
-				if eager[i] {
-					launch = a.event(i).Launch()
-				}
-				l.kernel, l.launch = append(l.kernel, a.event(i)), append(l.launch, launch)
+		l := a.lineOf(sym, own, a.Passes[p].Model)
+		for _, i := range own {
+			launch := trace.Event{}
+			if eager[i] {
+				launch = a.event(i).Launch()
 			}
-			out = append(out, l)
+			l.kernel, l.launch = append(l.kernel, a.event(i)), append(l.launch, launch)
 		}
+		out = append(out, l)
 	}
 	return out
 }
@@ -336,11 +293,7 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 			return nil, nil, err
 		}
 		kernels := a.Passes[p].inLaunchOrder()
-		target := a.lineOf(sym, kernels)
-		if target == nil {
-			continue
-		}
-		target.model = a.Passes[p].Model
+		target := a.lineOf(sym, kernels, a.Passes[p].Model)
 		h := segment.Hash(target.seq.ID) ^ segment.Hash(target.layer)*31 ^ uint64(target.model)
 		best, ok := memo[h]
 		if !ok || len(best.match) != target.seq.Len() {
@@ -518,14 +471,14 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	// Most traces have no captures.
 	frames := sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(t) })
 	var out []*line
-	cur := sym.newLine()
+	cur := &line{model: trace.None}
 	flush := func() {
 		const least = 8 // launches; a few without activities are the window's edge
 		if cur.seq.Len() >= least {
 			cur.finishCapture(frames(), layers)
 			out = append(out, cur)
 		}
-		cur = sym.newLine()
+		cur = &line{model: trace.None}
 	}
 	type meaning int8 // of a call's name, found once
 	const (
@@ -559,7 +512,7 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		case *m == launches && !hasActivity(e):
 			kernel := kernelOfArgs(e.Data().Args)
 			cur.nameful = cur.nameful || kernel != ""
-			cur.add(sym, sym.of(kernel), trace.None)
+			cur.add(sym, kernel, trace.None)
 			cur.launch, cur.kernel = append(cur.launch, e), append(cur.kernel, trace.Event{})
 		}
 	}

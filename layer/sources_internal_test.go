@@ -19,8 +19,7 @@ var lineNames = map[rune]string{
 
 // lineBy makes a line of kernels, one letter each, digits set the layer of what follows, - none.
 func lineBy(sym *symbols, text string) *line {
-	l := sym.newLine()
-	l.nameful = true
+	l := &line{nameful: true, model: trace.None}
 	at := int32(trace.None)
 	for _, c := range text {
 		switch {
@@ -35,7 +34,7 @@ func lineBy(sym *symbols, text string) *line {
 		if !ok {
 			name = "kernel_" + string(c)
 		}
-		l.add(sym, sym.of(name), at)
+		l.add(sym, name, at)
 	}
 	l.seal()
 	return l

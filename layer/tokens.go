@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +25,6 @@ const minFamilies = 2
 // for each token, and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
 	sizes := map[string][3]int64{} // by launch configuration
-	products, attended := map[string]product{}, map[string]attention{}
 	queries := make([]attention, len(results))
 	cached := map[int]bool{} // models that attend to more than a pass computes
 	for p := range results {
@@ -43,11 +41,11 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 			fp.Tokens, fp.TokenEvidence = tokens, tokensOfGrids
 		}
 		if fp.Tokens < 0 && len(r.Second) == 0 {
-			if n := w.tokensOfProducts(r, products); n > 0 {
+			if n := w.tokensOfProducts(r); n > 0 {
 				fp.Tokens, fp.TokenEvidence = n, tokensOfShapes
 			}
 		}
-		at := w.attentionOf(r, attended)
+		at := w.attentionOf(r)
 		queries[p] = at
 		cached[fp.Model] = cached[fp.Model] || at.keys > at.queries
 		if fp.Tokens < 0 && at.queries > 0 && len(r.Second) == 0 {
@@ -112,20 +110,12 @@ func (a attention) decodes() bool { return a.queries == 1 && a.keys > 1 }
 
 // attentionOf returns what attention in the layers of a pass ran over, where its queries are as many in all of them;
 // keys are those of the layer with most.
-func (w *work) attentionOf(r *ladder.Result, known map[string]attention) (out attention) {
+func (w *work) attentionOf(r *ladder.Result) (out attention) {
 	for k, i := range r.Kernels {
 		if r.Layer[k] == trace.None || w.RoleOf(i) != ladder.RoleMixer || w.Replayed(i) {
 			continue
 		}
-		dims := attentionInputs(w.Act(i).Op())
-		if dims == "" {
-			continue
-		}
-		a, ok := known[dims]
-		if !ok {
-			a = attentionIn(dims)
-			known[dims] = a
-		}
+		a := attentionIn(w.dimsOf(attentionOp(w.Act(i).Op())))
 		switch {
 		case a.queries <= 0:
 		case out.queries == 0:
@@ -139,87 +129,59 @@ func (w *work) attentionOf(r *ladder.Result, known map[string]attention) (out at
 	return out
 }
 
-// attentionInputs returns the recorded inputs of the attention that an op is a part of, "" where there are none.
-func attentionInputs(op trace.Event) string {
+// attentionOp returns the op of the attention that an op is a part of, not valid where there is none.
+func attentionOp(op trace.Event) trace.Event {
 	const prefix, whole, most = "aten::_scaled_dot_product_", "aten::scaled_dot_product_attention", 4
-	if !op.Valid() {
-		return ""
-	}
 	n := 0
 	for e := range op.Enclosing() {
 		if name := e.Name(); name == whole || strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, "_backward") {
-			return e.Shape()
+			return e
 		}
 		if n++; n == most {
 			break
 		}
 	}
-	return ""
+	return trace.Event{}
 }
 
 // attentionIn reads the sizes of queries and keys, each [requests, heads, tokens, width].
-func attentionIn(dims string) attention {
+func attentionIn(sizes [][]int64) attention {
 	const axes = 4
-	var sizes [][]int64
-	if json.Unmarshal([]byte(dims), &sizes) != nil || len(sizes) < 2 || len(sizes[0]) != axes ||
-		len(sizes[1]) != axes || sizes[0][0] != sizes[1][0] {
+	if len(sizes) < 2 || len(sizes[0]) != axes || len(sizes[1]) != axes || sizes[0][0] != sizes[1][0] {
 		return attention{}
 	}
 	return attention{sizes[0][0], sizes[0][2], sizes[1][2]}
 }
 
-// product is what the recorded inputs of a product show: its rows, and the sides of its weight. It is zero if
-// they are unknown.
-type product struct{ m, k, n int64 }
-
 // tokensOfProducts returns the rows of the products in the layers of a pass as their inputs were recorded, where two
 // weights of different sizes at least have them and none has others; −1 else.
-func (w *work) tokensOfProducts(r *ladder.Result, known map[string]product) int64 {
-	rows := int64(-1)
-	var first product
-	several := false
+func (w *work) tokensOfProducts(r *ladder.Result) int64 {
+	rows, several := int64(-1), false
+	var first []int64 // the sides of a weight
 	for k, i := range r.Kernels {
 		if r.Layer[k] == trace.None || w.Facts[w.ID[i]].Role != classify.RoleProduct || w.Replayed(i) {
 			continue
 		}
 		op := w.Act(i).Op()
 		at, ok := productOps[op.Name()]
-		if !ok || op.Shape() == "" {
+		sizes := w.dimsOf(op)
+		if !ok || len(sizes) < at+2 || len(sizes[at]) != 2 || len(sizes[at+1]) != 2 || sizes[at][1] != sizes[at+1][0] {
 			continue
 		}
-		key := op.Name() + op.Shape()
-		p, ok := known[key]
-		if !ok {
-			p = productOf(op.Shape(), at)
-			known[key] = p
-		}
-		switch {
-		case p.m <= 0:
+		switch m := sizes[at][0]; {
+		case m <= 0:
 		case rows < 0:
-			rows, first = p.m, p
-		case p.m != rows:
+			rows, first = m, sizes[at+1]
+		case m != rows:
 			return -1
 		default:
-			several = several || p.k != first.k || p.n != first.n
+			several = several || !slices.Equal(sizes[at+1], first)
 		}
 	}
 	if !several {
 		return -1
 	}
 	return rows
-}
-
-// productOps are ops that multiply rows by a weight, and which of their inputs the rows are.
-var productOps = map[string]int{"aten::mm": 0, "aten::addmm": 1}
-
-// productOf reads the sizes of a product's operands.
-func productOf(dims string, at int) product {
-	var sizes [][]int64
-	if json.Unmarshal([]byte(dims), &sizes) != nil || len(sizes) < at+2 || len(sizes[at]) != 2 ||
-		len(sizes[at+1]) != 2 || sizes[at][1] != sizes[at+1][0] {
-		return product{}
-	}
-	return product{sizes[at][0], sizes[at][1], sizes[at+1][1]}
 }
 
 // stagesOfLaunches gives stages to the complete passes whose kernels show none, by how they are launched.
@@ -229,7 +191,7 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result, cached map[i
 	for p := range results {
 		fp, r := &a.Passes[p], &results[p]
 		usable := fp.Partial == whole && fp.NumLayers > 0 && len(r.Second) == 0
-		passes[p] = launchedPass{model: r.Model, layers: fp.NumLayers, kernels: fp.Kernels, replayed: fp.Replay,
+		passes[p] = launchedPass{runsOf: runsOf{r.Model, fp.NumLayers}, kernels: fp.Kernels, replayed: fp.Replay,
 			known:   !usable || fp.Stage != StageUnknown,
 			decodes: usable && fp.Stage == StageDecode, work: w.times[p].layers, generates: cached[fp.Model]}
 		for k, i := range r.Kernels {

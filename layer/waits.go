@@ -87,28 +87,18 @@ type waitFinder struct {
 	t       *trace.Trace
 	names   *waits.Names
 	threads map[trace.ThreadIndex]*timeline.Thread
-	rows    map[laneOf]*rows
 	silent  []silence
 	gaps    map[trace.NameID]int // gaps by key
 	whole   bool
 	found   []HostWait
 }
 
-// laneOf is a lane of a thread.
-type laneOf struct {
-	lane   event.Lane
-	thread trace.ThreadIndex
-}
-
-// rows are those of a lane that belong to a thread.
-type rows struct{ from, to int }
-
 // findWaits fills in d.waits.
 func (d *Device) findWaits() {
 	d.waits = nil
 	t := d.of.trace
 	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{},
-		rows: map[laneOf]*rows{}, gaps: map[trace.NameID]int{},
+		gaps:  map[trace.NameID]int{},
 		whole: len(d.Passes) == 0 || d.Passes[0].PassEvidence == RungWhole}
 	before := trace.None
 	for s := range d.Timeline() {
@@ -337,19 +327,12 @@ func (w *waitFinder) polls(g *gapBetween) []HostWait {
 
 // items are the outermost events that begin within the host's part of a gap.
 func (w *waitFinder) items(lane event.Lane, g *gapBetween) (out []item) {
-	key := laneOf{lane, g.thread}
-	r := w.rows[key]
-	if r == nil {
-		n := w.t.Len(lane)
-		lo := sort.Search(n, func(i int) bool { return w.t.LaneAt(lane, i).Thread() >= g.thread })
-		r = &rows{lo, lo + sort.Search(n-lo, func(i int) bool { return w.t.LaneAt(lane, lo+i).Thread() > g.thread })}
-		w.rows[key] = r
-	}
-	r.from += sort.Search(r.to-r.from, func(i int) bool {
-		return int64(w.t.LaneAt(lane,
-			r.from+i).Start()) >= g.host.Start
+	n := w.t.Len(lane)
+	i := sort.Search(n, func(i int) bool {
+		e := w.t.LaneAt(lane, i)
+		return e.Thread() > g.thread || e.Thread() == g.thread && int64(e.Start()) >= g.host.Start
 	})
-	for i := r.from; i < r.to; i++ {
+	for ; i < n && w.t.LaneAt(lane, i).Thread() == g.thread; i++ {
 		e := w.t.LaneAt(lane, i)
 		span := timeline.SpanOf(e)
 		if span.Start >= min(g.host.End, g.began) {

@@ -31,9 +31,6 @@ func Splits() []Split {
 // String returns the word.
 func (s Split) String() string { return string(s) }
 
-// Outputs reports whether N is divided.
-func (s Split) Outputs() bool { return s == SplitColumns || s == SplitHeads || s == SplitVocab }
-
 // UnmarshalText accepts the word of a split, or none.
 func (s *Split) UnmarshalText(text []byte) (err error) {
 	*s, err = vocabulary.Parse("split", Splits(), string(text))

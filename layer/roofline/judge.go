@@ -169,7 +169,7 @@ func (c *cell) expect(g *hardware.GPU) {
 // expertRoom is for how many experts a kernel's grid has room at most, 0 where it does not say.
 func expertRoom(k layer.Kernel) float64 {
 	var x, y float64
-	if k.Valid() && k.Facts().Blocks.ExpertRows {
+	if k.Valid() && k.Facts().ExpertRows {
 		if n, _ := fmt.Sscanf(k.Event().Shape(), "%g,%g,", &x, &y); n == 2 {
 			return y
 		}

@@ -78,12 +78,12 @@ func TestLayersOfSecondHalves(t *testing.T) {
 		if !ok {
 			t.Fatal("no layers in the first half")
 		}
-		r.Second = all[35:]
+		r.Second, r.st = all[35:], cut
 		layerOf := map[int32]int32{}
 		for _, i := range r.Second {
 			layerOf[i] = 7
 		}
-		w.assignHalf(r, cut, layerOf)
+		w.assignHalf(r, layerOf)
 		var got []int32
 		for _, i := range r.Second {
 			got = append(got, layerOf[i])

@@ -87,24 +87,21 @@ func (w *Work) addHalf(passes []Span, second []int32) {
 
 // assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at
 // the same place of the unit.
-func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
-	if len(r.Second) == 0 {
-		return
-	}
-	s := w.sequenceOf(r.Second)
-	var own *segment.Cut
-	ok := false
-	n := c.Layers()
-	if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) == n {
-		comb := c.Comb
-		comb.Pos = pos
-		own, ok = segment.CutAt(s, comb, c.Reference()), true
-	} else {
-		own, ok = segment.Best(s, n)
-	}
+func (w *Work) assignHalf(r *Result, layerOf map[int32]int32) {
+	c, s := r.st, w.sequenceOf(r.Second)
 	layers := slices.Repeat([]int32{None}, len(r.Second))
-	if ok {
-		layersBetween(own.Starts, layers)
+	if c != nil {
+		own, ok := c, true
+		if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) == c.Layers() {
+			comb := c.Comb
+			comb.Pos = pos
+			own = segment.CutAt(s, comb, c.Reference())
+		} else {
+			own, ok = segment.Best(s, c.Layers())
+		}
+		if ok {
+			layersBetween(own.Starts, layers)
+		}
 	}
 	for k, i := range r.Second {
 		layerOf[i] = layers[k]

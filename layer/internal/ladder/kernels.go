@@ -181,14 +181,11 @@ func (w *Work) launchTimes() []trace.Time {
 }
 
 // sequenceOf returns the sequence of the given kernels.
-func (w *Work) sequenceOf(kernels []int32) *Sequence { return w.sequence(w.idsOf(kernels)) }
-
-// idsOf returns the ids of the names of kernels.
-func (w *Work) idsOf(kernels []int32) []int32 {
-	return w.appendIDs(make([]int32, 0, len(kernels)), kernels)
+func (w *Work) sequenceOf(kernels []int32) *Sequence {
+	return w.sequence(w.appendIDs(make([]int32, 0, len(kernels)), kernels))
 }
 
-// appendIDs appends them.
+// appendIDs appends the ids of the names of kernels.
 func (w *Work) appendIDs(ids, kernels []int32) []int32 {
 	for _, i := range kernels {
 		ids = append(ids, w.ID[i])

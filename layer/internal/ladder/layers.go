@@ -87,12 +87,9 @@ func (r *Result) layersOfLine() []int32 {
 	if len(r.line) == len(r.Kernels) {
 		return r.Layer
 	}
-	layers, at := make([]int32, len(r.line)), 0
-	for k, i := range r.Kernels {
-		if at < len(r.line) && r.line[at] == i {
-			layers[at] = r.Layer[k]
-			at++
-		}
+	layers := placesIn(r.Kernels, r.line)
+	for k, at := range layers {
+		layers[k] = r.Layer[at]
 	}
 	return layers
 }
@@ -128,21 +125,26 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
 func (w *Work) byStructure(r *Result, c *segment.Cut, evidence Rung, conf float64) {
-	r.Count = c.Layers()
+	r.Count, r.st, r.LayerEvidence, r.LayerConf = c.Layers(), c, evidence, conf
+	layers := make([]int32, len(r.line))
+	layersBetween(c.Starts, layers)
+	w.spreadLayers(r, layers)
+}
+
+// spreadLayers writes the layers of a pass's line, and those that its cut gives a second half of the batch.
+func (w *Work) spreadLayers(r *Result, layers []int32) {
 	if len(r.line) == len(r.Kernels) {
-		layersBetween(c.Starts, r.Layer)
-	} else {
-		layers, layerOf := make([]int32, len(r.line)), make(map[int32]int32, len(r.Kernels))
-		layersBetween(c.Starts, layers)
-		for k, i := range r.line {
-			layerOf[i] = layers[k]
-		}
-		w.assignHalf(r, c, layerOf)
-		for k, i := range r.Kernels {
-			r.Layer[k] = layerOf[i]
-		}
+		copy(r.Layer, layers)
+		return
 	}
-	r.st, r.LayerEvidence, r.LayerConf = c, evidence, conf
+	layerOf := make(map[int32]int32, len(r.Kernels))
+	for k, i := range r.line {
+		layerOf[i] = layers[k]
+	}
+	w.assignHalf(r, layerOf)
+	for k, i := range r.Kernels {
+		r.Layer[k] = layerOf[i]
+	}
 }
 
 // layersBetween writes the layer of each kernel of a line; starts are those of the layers, and the end of the last one.

@@ -55,93 +55,61 @@ func (w *Work) ModulePaths() *ModulePaths {
 	if w.Trace.Len(event.LanePython) == 0 {
 		return nil
 	}
-	walk := w.newPathWalk()
+	m := &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}
+	all := map[trace.ThreadIndex]segment.Part{} // the launches of each thread, by time
+	for k, i := range w.Order {
+		if w.Known(i) && !w.Replayed(i) {
+			of := all[w.thread(i)]
+			of.Add(w.Order, k, k+1)
+			all[w.thread(i)] = of
+		}
+	}
+	type edge struct { // from a node to a child
+		parent int32
+		name   trace.NameID
+	}
+	type frame struct { // that has begun
+		end  trace.Time
+		node int32
+	}
+	var children intern.Keys[edge]
+	var launches []int32 // of the thread that are still to come
+	stack := []frame{{endOfTime, -1}}
+	leave := func(t trace.Time) int32 { // closes the frames that end before a time
+		for len(stack) > 1 && stack[len(stack)-1].end < t {
+			stack = stack[:len(stack)-1]
+		}
+		return stack[len(stack)-1].node
+	}
+	until := func(t trace.Time) { // gives the launches before a time to the frames that are open then
+		for ; len(launches) > 0 && w.at(launches[0]) < t; launches = launches[1:] {
+			m.leaf[launches[0]] = leave(w.at(launches[0]))
+		}
+	}
 	thread := trace.ThreadIndex(trace.None)
 	for e := range w.Trace.Events(event.LanePython) {
 		if e.Kind() != event.Module {
 			continue
 		}
 		if e.Thread() != thread {
-			walk.until(endOfTime)
+			until(endOfTime)
 			thread = e.Thread()
-			walk.launches, walk.stack = walk.all[thread].List, walk.stack[:0]
+			launches, stack = all[thread].List, stack[:1]
 		}
-		walk.enter(e)
+		until(e.Start())
+		parent := leave(e.End())
+		node := children.ID(edge{parent, e.NameID()})
+		if node == len(m.nodes) {
+			m.nodes = append(m.nodes, pathNode{parent, strings.TrimPrefix(e.Name(), ModulePrefix)})
+		}
+		stack = append(stack, frame{e.End(), int32(node)})
 	}
-	walk.until(endOfTime)
-	if len(walk.to.nodes) == 0 {
+	until(endOfTime)
+	if len(m.nodes) == 0 {
 		return nil
 	}
-	walk.to.paths = make([][]string, len(walk.to.nodes))
-	return walk.to
-}
-
-// pathWalk is the walk through the frames and the launches of one thread after the other.
-type pathWalk struct {
-	w        *Work
-	to       *ModulePaths
-	all      map[trace.ThreadIndex]segment.Part // the launches of each thread, by time
-	launches []int32                            // those of the thread that are still to come
-	stack    []openFrame
-	children intern.Keys[pathEdge]
-}
-
-// openFrame is a frame that has begun.
-type openFrame struct {
-	end  trace.Time
-	node int32
-}
-
-// pathEdge leads from a node to a child.
-type pathEdge struct {
-	parent int32
-	name   trace.NameID
-}
-
-func (w *Work) newPathWalk() *pathWalk {
-	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))},
-		all: map[trace.ThreadIndex]segment.Part{}}
-	for k, i := range w.Order {
-		if w.Known(i) && !w.Replayed(i) {
-			all := p.all[w.thread(i)]
-			all.Add(w.Order, k, k+1)
-			p.all[w.thread(i)] = all
-		}
-	}
-	return p
-}
-
-// until gives the launches before a time to the frames that are open then.
-func (p *pathWalk) until(t trace.Time) {
-	for ; len(p.launches) > 0 && p.w.at(p.launches[0]) < t; p.launches = p.launches[1:] {
-		i := p.launches[0]
-		p.leave(p.w.at(i))
-		if n := len(p.stack); n > 0 {
-			p.to.leaf[i] = p.stack[n-1].node
-		}
-	}
-}
-
-// leave closes the frames that end before a time.
-func (p *pathWalk) leave(t trace.Time) {
-	for n := len(p.stack); n > 0 && p.stack[n-1].end < t; n = len(p.stack) {
-		p.stack = p.stack[:n-1]
-	}
-}
-
-// enter opens a frame.
-func (p *pathWalk) enter(e trace.Event) {
-	p.until(e.Start())
-	p.leave(e.End())
-	parent := int32(-1)
-	if n := len(p.stack); n > 0 {
-		parent = p.stack[n-1].node
-	}
-	node := p.children.ID(pathEdge{parent, e.NameID()})
-	if node == len(p.to.nodes) {
-		p.to.nodes = append(p.to.nodes, pathNode{parent, strings.TrimPrefix(e.Name(), ModulePrefix)})
-	}
-	p.stack = append(p.stack, openFrame{e.End(), int32(node)})
+	m.paths = make([][]string, len(m.nodes))
+	return m
 }
 
 // endOfTime is after every time of a trace.

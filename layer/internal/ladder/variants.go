@@ -180,7 +180,7 @@ func (w *Work) divide(r *Result, passes []segment.Pass) []*Result {
 	for k, p := range passes {
 		to := len(r.Kernels)
 		if k+1 < len(passes) {
-			to = place[passes[k+1].From]
+			to = int(place[passes[k+1].From])
 		}
 		span := r.Span
 		span.Kernels, span.Cut = r.Kernels[from:to:to], Uncut
@@ -264,21 +264,6 @@ func (r *Result) Like() (variant *segment.Cluster, column []int32) {
 	return r.variant.Cluster, column
 }
 
-// spreadLayers writes the layers of a pass's line, and of what runs beside it.
-func (w *Work) spreadLayers(r *Result, layers []int32) {
-	if len(r.line) == len(r.Kernels) {
-		copy(r.Layer, layers)
-		return
-	}
-	layerOf := make(map[int32]int32, len(r.Kernels))
-	for k, i := range r.line {
-		layerOf[i] = layers[k]
-	}
-	for k, i := range r.Kernels {
-		r.Layer[k] = layerOf[i]
-	}
-}
-
 // clean returns the passes whose layers are found by themselves: those that are read by others follow them.
 func clean(results []*Result) (out, follow []*Result) {
 	for _, r := range results {
@@ -322,11 +307,11 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 }
 
 // placesIn returns where each kernel of a line is among all kernels.
-func placesIn(kernels, line []int32) []int {
-	place := make([]int, 0, len(line))
+func placesIn(kernels, line []int32) []int32 {
+	place := make([]int32, 0, len(line))
 	for k, i := range kernels {
 		if len(place) < len(line) && line[len(place)] == i {
-			place = append(place, k)
+			place = append(place, int32(k))
 		}
 	}
 	return place

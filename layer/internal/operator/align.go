@@ -1,7 +1,8 @@
 package operator
 
 import (
-	"math"
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
@@ -16,7 +17,6 @@ type unit struct {
 	second  bool
 	hint    hint
 	k, n    int
-	width   Width
 	label   int32
 }
 
@@ -36,15 +36,8 @@ func (w *work) lanes() []int32 {
 			core[k.Stream][k.Layer] = true
 		}
 	}
-	var streams []int32
-	for s := range count {
-		streams = append(streams, s)
-	}
-	slices.SortFunc(streams, func(a, b int32) int {
-		if count[a] != count[b] {
-			return count[b] - count[a]
-		}
-		return int(a - b)
+	streams := slices.SortedFunc(maps.Keys(count), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
 	lanes := streams[:1:1]
 	for _, s := range streams[1:] {
@@ -212,39 +205,23 @@ func (w *work) bands(units []unit, steps []step) []band {
 	}
 	low, high := int32(w.pass.First), int32(w.pass.First+w.pass.Layers-1)
 	out := make([]band, len(units))
-	limit := func(label int32, b *band) {
-		if label-int32(w.p.Band) > low {
-			b.lo = first[min(label-int32(w.p.Band), high)]
-		}
-		if label+int32(w.p.Band) < high {
-			b.hi = last[max(label+int32(w.p.Band), low)] + 1
-		}
-	}
-	behind := make([]int32, len(units)) // label of the next labelled unit
-	next := int32(math.MaxInt32)
-	for i := len(units) - 1; i >= 0; i-- {
-		if units[i].label >= 0 {
-			next = units[i].label
-		}
-		behind[i] = next
-	}
-	label := int32(-1)
+	label := int32(-1) // of the last unit that has one
 	for i := range units {
-		out[i] = band{0, len(steps)}
 		if units[i].label >= 0 {
 			label = units[i].label
-			limit(label, &out[i])
-			continue
 		}
-		if label >= 0 {
-			b := band{0, len(steps)}
-			limit(label, &b)
-			out[i].lo = b.lo
+		if from := label - int32(w.p.Band); label >= 0 && from > low {
+			out[i].lo = first[min(from, high)]
 		}
-		if behind[i] != math.MaxInt32 {
-			b := band{0, len(steps)}
-			limit(behind[i], &b)
-			out[i].hi = b.hi
+	}
+	label = -1 // of the next one
+	for i, u := range slices.Backward(units) {
+		if u.label >= 0 {
+			label = u.label
+		}
+		out[i].hi = len(steps)
+		if to := label + int32(w.p.Band); label >= 0 && to < high {
+			out[i].hi = last[max(to, low)] + 1
 		}
 	}
 	for i := 1; i < len(out); i++ { // never before what was reached: labels may jump
@@ -333,14 +310,9 @@ func (w *work) gradeCost(g grade) float64 {
 	return 0
 }
 
-// shapeCost is for products whose op gives the sizes of its weight, or whose grid
-// gives a width that the plan has: free where they agree with the step's, which
-// tensor parallelism may divide.
+// shapeCost is for products whose op gives the sizes of its weight: free where they
+// agree with the step's, which tensor parallelism may divide.
 func (w *work) shapeCost(u *unit, s *step) float64 {
-	if u.k == 0 && w.ranks > 0 && u.width.known() && s.Width > 0 && !s.Step.width(w.ranks, u.width) &&
-		w.planned(u.width, w.ranks) {
-		return w.p.Shape
-	}
 	if u.k == 0 || u.n == 0 || s.K == 0 || s.N == 0 || sameShape(u.k, u.n, s.K, s.N) {
 		return 0
 	}

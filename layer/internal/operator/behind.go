@@ -64,7 +64,7 @@ func (w *work) contradicts(tail []int) bool {
 		switch f := &w.found[i]; {
 		case w.reads[i].acts[0] == classify.RoleActivation && input:
 			return true
-		case inputs[f.Operator] && f.Evidence < ByGrid:
+		case inputs[f.Operator] && f.Evidence < ByDims:
 			input = true
 		}
 	}
@@ -82,7 +82,7 @@ func (w *work) readTail(tail []int) {
 		}
 		op := ""
 		switch a := w.reads[i].acts[0]; {
-		case f.Evidence >= ByGrid:
+		case f.Evidence >= ByDims:
 		case a == classify.RoleActivation:
 			op = opname.Activation
 		case a == classify.RoleProduct && next(1):

@@ -223,7 +223,7 @@ func TestNearestOwner(t *testing.T) {
 			w.placed[i] = true
 		}
 		w.reads[c.owner].acts, w.placed[c.owner] = []classify.Role{classify.RoleProduct}, !c.open
-		if got := w.near(c.at, c.by, func(a classify.Role) bool { return a == classify.RoleProduct }); got != c.want {
+		if got := w.near(c.at, c.by, classify.RoleProduct); got != c.want {
 			t.Errorf("%s: kernel %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -14,9 +14,7 @@ type Kernel struct {
 	// instance numbers: "Qwen3DecoderLayer_4", "RMSNorm_9". nil: none recorded.
 	Modules []string
 	// K and N are the weight's sizes of the product op that launched it; 0 unknown.
-	K, N int
-	// Width is what the grid says of a product's output, see [WidthOf].
-	Width  Width
+	K, N   int
 	Stream int32
 	// Layer is the segmentation's label; −1 outside layers. Framed: module frames give it.
 	Layer  int32
@@ -42,10 +40,6 @@ type Step struct {
 	// K and N are the sizes of a product of the whole model; 0 when it is none or
 	// they are not known.
 	K, N int
-	// Width is N of a product that is one, 0 of those that are one for each head,
-	// group or expert; Divided: tensor parallelism divides it.
-	Width   int
-	Divided bool
 	// Product: a way into the space of experts or out of it is a product, elsewhere it
 	// is none.
 	Product bool
@@ -86,7 +80,6 @@ const (
 	None   Evidence = iota
 	Order           // kernels alone
 	Plan            // the config's plan
-	ByGrid          // the plan, and the width that the tile and the grid give
 	ByDims          // the shape of the op after the launch
 	Module          // module frames
 )
@@ -108,13 +101,12 @@ type Found struct {
 type Finder struct {
 	p        Params
 	layout   *Layout // nil: made for each pass
-	readings map[*classify.Facts]reading
-	facts    map[string]*classify.Facts // of names that come without
+	readings map[string]reading
 }
 
 // NewFinder returns a finder for a model; layout nil: no config is known.
 func NewFinder(layout *Layout, p Params) *Finder {
-	return &Finder{p: p, layout: layout, readings: map[*classify.Facts]reading{}, facts: map[string]*classify.Facts{}}
+	return &Finder{p: p, layout: layout, readings: map[string]reading{}}
 }
 
 // Find returns the operator of each kernel of the pass.
@@ -148,7 +140,6 @@ func (f *Finder) Find(pass Pass) []Found {
 		return found
 	}
 	w.survey()
-	w.divide()
 	w.alignAll()
 	if w.strays() {
 		copy(found, unknownOperators(&pass))
@@ -180,18 +171,15 @@ func unknownOperators(pass *Pass) []Found {
 }
 
 func (f *Finder) read(k *Kernel) reading {
-	facts := k.Facts
-	if facts == nil {
-		if facts = f.facts[k.Name]; facts == nil {
+	r, ok := f.readings[k.Name]
+	if !ok {
+		facts := k.Facts
+		if facts == nil {
 			own := classify.Default().Facts(k.Name)
 			facts = &own
-			f.facts[k.Name] = facts
 		}
-	}
-	r, ok := f.readings[facts]
-	if !ok {
 		r = read(facts)
-		f.readings[facts] = r
+		f.readings[k.Name] = r
 	}
 	return r
 }
@@ -212,10 +200,8 @@ type work struct {
 	// whole keys and values.
 	experts, absorbed, expanded bool
 	taken                       map[stepID]bool
-	// ranks is what widths of the plan are divided by, 0 if grids show nothing.
-	ranks  int
-	folded map[string]string // see fold
-	cells  []cell            // room for an alignment
+	folded                      map[string]string // see fold
+	cells                       []cell            // room for an alignment
 }
 
 // survey notes what kinds of kernels the pass has at all.

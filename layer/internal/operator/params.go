@@ -47,10 +47,6 @@ type Params struct {
 	// Shape is the cost of a product step whose sizes differ from those of the op
 	// that launched it while another step's agree.
 	Shape float64
-	// Grids is the share of the widths that grids give which must be widths of the
-	// plan, under one division, for any to count: tiles of a kernel that runs its
-	// blocks otherwise give widths that no model has.
-	Grids float64
 	// Band is how many layers before and after its label a kernel may lie: labels
 	// are off by some kernels, not by layers.
 	Band int
@@ -79,7 +75,7 @@ func Defaults() Params {
 		SkipProduct: 2, SkipSmall: 0.8, SkipOptional: 0.1,
 		ExtraProduct: 3, ExtraSmall: 1,
 		Weak: 0.5, Unknown: 1.3, Again: 0.2, AgainProduct: 2.5,
-		Back: 0.8, MaxBack: 9, BackProduct: 2.5, Miss: 6, Shape: 2, Grids: 0.75, Band: 1, Taken: 2,
+		Back: 0.8, MaxBack: 9, BackProduct: 2.5, Miss: 6, Shape: 2, Band: 1, Taken: 2,
 		Votes: 0.6, Halves: 3, Streams: 0.5,
 		ByModule: 0.99, ByShape: 0.97, ByPlan: 0.95, ByOrder: 0.9, ByWeak: 0.6,
 	}

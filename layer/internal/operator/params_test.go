@@ -107,11 +107,7 @@ func scenarios() map[string]scenario {
 	rotary := scenario{plan(1, "(rope)"), set(kernels(0, "rotary"), inRotary), 1, float32(0.5)}
 	order := one("qkv_proj attention", "gemm flash_fwd", float32(0.5))
 	order.layout.Given = false
-	grids := scenario{layers: 1, other: 0.6} // two of three widths are the plan's: an order that fits two ways
-	grids.layout, grids.kernels = sized(1, "qkv_proj:6144 attention o_proj:4096 gate_up_proj:28672 down_proj:5120",
-		"gemm:999 k1 gemm:28672 gemm:5120")
 	return map[string]scenario{
-		"Grids":        grids,
 		"SkipProduct":  hinted(4.0),
 		"ExtraProduct": hinted(5.0),
 		"Miss":         hinted(4.0),

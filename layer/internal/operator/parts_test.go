@@ -2,7 +2,6 @@ package operator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -168,8 +167,7 @@ func TestNextOfFused(t *testing.T) {
 // TestSizesThatContradict: a product costs more at a step of other sizes, where both are known.
 func TestSizesThatContradict(t *testing.T) {
 	p := Defaults()
-	w := &work{p: &p, pass: &Pass{}, layout: &Layout{Kinds: [][]Step{{{Op: opname.QKVProj, Width: 6144},
-		{Op: opname.OProj, Width: 4096}}}}, ranks: 1}
+	w := &work{p: &p, pass: &Pass{}}
 	for _, c := range []struct {
 		name string
 		u    unit
@@ -187,11 +185,6 @@ func TestSizesThatContradict(t *testing.T) {
 		{"of one column", unit{k: 64, n: 1}, Step{K: 300, N: 100}, p.Shape},
 		{"a step of size one", unit{k: 64, n: 200}, Step{K: 1, N: 100}, p.Shape},
 		{"of one", unit{k: 64, n: 200}, Step{K: 300, N: 1}, p.Shape},
-		{"its width is another step's", unit{width: Width{4095, 4096}}, Step{Width: 6144}, p.Shape},
-		{"its width is this one's", unit{width: Width{6143, 6144}}, Step{Width: 6144}, 0},
-		{"its width is no step's", unit{width: Width{99, 100}}, Step{Width: 6144}, 0},
-		{"the step has none", unit{width: Width{4095, 4096}}, Step{}, 0},
-		{"sizes before widths", unit{k: 64, n: 200, width: Width{4095, 4096}}, Step{K: 64, N: 200, Width: 6144}, 0},
 	} {
 		st := newStep(&c.s, 0, 0)
 		if got := w.shapeCost(&c.u, &st); got != c.want {
@@ -374,7 +367,7 @@ func TestTailsOfLayers(t *testing.T) {
 			w.pass.Kernels, tail = append(w.pass.Kernels, Kernel{}), append(tail, i)
 			f := Found{Operator: opname.QProj, Evidence: Plan}
 			if row[i] == 'u' {
-				f.Evidence = ByGrid
+				f.Evidence = ByDims
 			}
 			w.found = append(w.found, f)
 		}
@@ -410,38 +403,5 @@ func TestServants(t *testing.T) {
 		if got := w.found[at].Operator; got != c.want {
 			t.Errorf("%s: %s, want %s", c.row, got, c.want)
 		}
-	}
-}
-
-// TestWidthsAreExact: how wide a product is lies between what the blocks but one cover and what all cover, of one
-// row, too.
-func TestWidthsAreExact(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		grid, block [3]int64
-		rows        int64
-		want        Width
-	}{
-		{"cublasLt::splitKreduce_kernel<32>", [3]int64{128, 1, 1}, [3]int64{32, 16, 1}, 0, Width{4064, 4096}},
-		{"cublasLt::splitKreduce_kernel<32>", [3]int64{4, 1, 1}, [3]int64{2, 2, 1}, 0, Width{6, 8}},
-		{"cublasLt::splitKreduce_kernel<32>", [3]int64{4, 1, 1}, [3]int64{1, 16, 1}, 0, Width{}},
-		{"cublasLt::splitKreduce_kernel<32>", [3]int64{4, 1, 1}, [3]int64{16, 1, 1}, 0, Width{}},
-		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{96, 1, 1}, [3]int64{256, 1, 1}, 1, Width{5888, 6144}},
-		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{4, 1, 1}, [3]int64{256, 1, 1}, 16, Width{0, 256}},
-		{"nvjet_sm103_tst_64x16_64x16_4x2_v_bz_TNT", [3]int64{192, 1, 1}, [3]int64{256, 1, 1}, 16, Width{5888, 6144}},
-		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{1 << 30, 4, 1}, [3]int64{256, 1, 1}, 16, Width{}},
-	} {
-		if got := WidthOf(classify.Default().Facts(c.name).Blocks, c.grid, c.block, c.rows); got != c.want {
-			t.Errorf("%s, blocks %v of %v, %d rows: %+v, want %+v", c.name, c.grid, c.block, c.rows, got, c.want)
-		}
-	}
-	if s := (&Step{Width: 6144, Divided: true}); !s.width(4, Width{1535, 1536}) || s.width(4, Width{6143, 6144}) ||
-		s.width(5, Width{1228, 1229}) || (&Step{Divided: true}).width(4, Width{-1, 5}) ||
-		!(&Step{Width: 1}).width(4, Width{0, 64}) {
-		t.Error("a width on one of several ranks")
-	}
-	if slices.ContainsFunc([]Width{{}, {5, 5}, {6, 5}}, Width.known) || !(Width{5, 6}).known() ||
-		(Width{5, 6}).fits(5) || !(Width{5, 6}).fits(6) || (Width{5, 6}).fits(7) {
-		t.Error("bounds of widths")
 	}
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
@@ -54,9 +55,6 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	g := steps[start].grades[acts[0]]
 	if g == weak || g == unknown || w.unclear[u.kernels[0]] {
 		f.Confidence = w.p.ByWeak
-	}
-	if w.tellsAlone(u, steps, start) {
-		f.Evidence, f.Confidence = ByGrid, w.p.ByPlan
 	}
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
@@ -169,71 +167,65 @@ func (w *work) serve() {
 		if a == classify.RoleCopy && w.pass.Kernels[i].Layer >= 0 && w.reads[i].transfer {
 			continue // weights or results that the host keeps: the order does not show whose
 		}
-		var owner int
-		part := Copy
-		switch a {
-		case classify.RoleProductReduce:
-			owner, part = w.near(i, -1, func(k classify.Role) bool {
-				return k == classify.RoleProduct || k == classify.RoleExperts || k == classify.RoleHeadProduct
-			}), Reduce
-		case classify.RoleAttentionReduce:
-			owner, part = w.near(i, -1, func(k classify.Role) bool {
-				return k == classify.RoleAttention ||
-					k == classify.RoleScan
-			}), Reduce
-		case classify.RoleScanInput:
-			owner, part = w.near(i, 1, func(k classify.Role) bool { return k == classify.RoleScan }), Main
-		case classify.RoleQuantize:
-			owner, part = w.near(i, 1, func(classify.Role) bool { return true }), Quant
-		default:
-			if p := w.near(i, -1, func(classify.Role) bool { return true }); p >= 0 &&
-				w.reads[p].acts[0] == classify.RoleCollective {
-				owner = p
-			} else {
-				owner = w.near(i, 1, func(classify.Role) bool { return true })
+		s, known := servants[a]
+		if !known {
+			s.by, s.part = -1, Copy
+		}
+		owner := w.near(i, s.by, s.of...)
+		switch {
+		case !known && (owner < 0 || w.reads[owner].acts[0] != classify.RoleCollective):
+			if after := w.near(i, 1); after >= 0 {
+				owner = after
 			}
-		}
-		if owner < 0 && a == classify.RoleScanInput {
-			continue
-		}
-		if owner < 0 && part != Reduce {
-			owner = w.near(i, -1, func(classify.Role) bool { return true })
+		case owner < 0 && s.part == Quant:
+			owner = w.near(i, -1)
 		}
 		if owner < 0 {
 			continue
 		}
 		f := w.found[owner]
-		f.Part = part
 		own := w.pass.Kernels[i].Layer
-		if part == Copy && owner > i && (f.Operator == opname.Embed || own < 0 && w.pass.Kernels[owner].Layer >= 0) {
-			f.Operator, f.Layer = opname.Prepare, own // inputs on their way to the GPU, to the first layer
-		}
-		if part == Copy {
-			f.Confidence = min(f.Confidence, w.p.ByWeak)
-		}
-		if part == Reduce {
+		switch f.Part = s.part; s.part {
+		case Reduce:
 			f.Operator = lastOf(f.Operator)
-		} else {
-			f.Operator = firstOf(f.Operator)
+		case Copy:
+			f.Confidence = min(f.Confidence, w.p.ByWeak)
+			if owner > i && (f.Operator == opname.Embed || own < 0 && w.pass.Kernels[owner].Layer >= 0) {
+				f.Operator, f.Layer = opname.Prepare, own // inputs on their way to the GPU, to the first layer
+			}
 		}
+		f.Operator = firstOf(f.Operator)
 		w.found[i] = f
 	}
+}
+
+// servants says where the owner of what serves others is, what it does, and how it is served. Copies are beside a
+// collective, else before what reads them.
+var servants = map[classify.Role]struct {
+	by   int
+	of   []classify.Role
+	part Part
+}{
+	classify.RoleProductReduce: {-1, []classify.Role{classify.RoleProduct, classify.RoleExperts,
+		classify.RoleHeadProduct}, Reduce},
+	classify.RoleAttentionReduce: {-1, []classify.Role{classify.RoleAttention, classify.RoleScan}, Reduce},
+	classify.RoleScanInput:       {1, []classify.Role{classify.RoleScan}, Main},
+	classify.RoleQuantize:        {1, nil, Quant},
 }
 
 // firstOf and lastOf are the ends of a fused operator.
 func firstOf(op string) string { s, _, _ := strings.Cut(op, "+"); return s }
 func lastOf(op string) string  { return op[strings.LastIndexByte(op, '+')+1:] }
 
-// near returns the nearest placed kernel of the same stream in a direction whose
-// act fits; −1 for none. It looks no further than the next layer's end: what is
-// placed is dense.
-func (w *work) near(i, by int, fits func(classify.Role) bool) int {
+// near returns the nearest placed kernel of the same stream in a direction that has one of the roles, or any; −1 for
+// none. It looks no further than the next layer's end: what is placed is dense.
+func (w *work) near(i, by int, roles ...classify.Role) int {
 	for j, seen := i+by, 0; j >= 0 && j < len(w.found) && seen < reachOfCopies; j += by {
 		if w.pass.Kernels[j].Stream != w.pass.Kernels[i].Stream {
 			continue
 		}
 		seen++
-		if w.placed[j] && fits(w.reads[j].acts[0]) {
+		if w.placed[j] && (len(roles) == 0 || slices.Contains(roles, w.reads[j].acts[0])) {
 			return j
 		}
 	}

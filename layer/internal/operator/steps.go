@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -22,29 +21,6 @@ type gradeRow [roleRoom]grade
 
 // roleRoom is at least how many roles there are.
 const roleRoom = 64
-
-// gradesOf are the rows of all operators, made once: the alignment looks at them
-// for every kernel and step.
-var gradesOf = func() map[string]*gradeRow {
-	m := map[string]*gradeRow{}
-	for _, op := range opname.All {
-		row := &gradeRow{}
-		for _, a := range classify.Roles() {
-			row[a] = match(a, op)
-		}
-		m[op] = row
-	}
-	// where experts work in a space of their own, see newStep
-	for _, op := range []string{opname.Dispatch, opname.ExpertsCombine} {
-		row := *m[op]
-		row[classify.RoleProduct] = exact
-		m[op+latentSuffix] = &row
-	}
-	return m
-}()
-
-// latentSuffix marks the operators that are products where routed experts work in a latent space.
-const latentSuffix = " in a latent space"
 
 // noGrades is for an operator that is not known: no kernel is of it.
 var noGrades gradeRow
@@ -254,138 +230,14 @@ func hasStep(kind []Step, op string) bool {
 }
 
 func (w *work) skipCost(s Step) float64 {
+	kind := kindOf[s.Op]
 	switch {
-	case s.Op == opname.Indexer:
-		return w.p.SkipOptional // its products and scores are fused in many ways
-	case s.Optional:
+	case s.Optional, s.Op == opname.Indexer: // its products and scores are fused in many ways
 		return w.p.SkipOptional
-	case isNorm(s.Op), s.Op == opname.Activation, s.Op == opname.SharedActivation, s.Op == opname.HCPost,
-		s.Op == opname.HCPre, s.Op == opname.Conv1D:
+	case kind == norm, kind == small:
 		return w.p.SkipSmall
-	case isProduct(s.Op), s.Product && gradesOf[s.Op+latentSuffix] != nil, s.Op == opname.Attention,
-		s.Op == opname.LinearAttention:
+	case kind == product, kind == core, s.Product && gradesOf[s.Op+latentSuffix] != nil:
 		return w.p.SkipProduct
 	}
 	return w.p.SkipOptional
-}
-
-func isNorm(op string) bool {
-	switch op {
-	case opname.InputNorm, opname.PostNorm, opname.FinalNorm, opname.QANorm, opname.KVANorm, opname.GateNorm,
-		opname.QKNorm:
-		return true
-	}
-	return false
-}
-
-func isProduct(op string) bool {
-	switch op {
-	case opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.OProj, opname.QKVAProj, opname.QAProj,
-		opname.KVAProj, opname.QBProj, opname.KVBProj,
-		opname.InProj, opname.OutProj, opname.GateUpProj, opname.GateProj, opname.UpProj, opname.DownProj,
-		opname.Router, opname.SharedGateUp, opname.SharedDown,
-		opname.ExpertsGateUp, opname.ExpertsDown, opname.LMHead, opname.KAbsorb, opname.VAbsorb:
-		return true
-	}
-	return false
-}
-
-// Grades of a match between an act and an operator.
-type grade uint8
-
-const (
-	never grade = iota
-	exact
-	weak    // the name allows it
-	unknown // the name says nothing
-)
-
-// match grades an act as an operator's kernel.
-func match(a classify.Role, op string) grade {
-	if aux(a) {
-		return never
-	}
-	switch op {
-	case opname.ExpertsGateUp, opname.ExpertsDown:
-		return grades(a, classify.RoleExperts, classify.RoleProduct, classify.RoleHeadProduct)
-	case opname.KAbsorb, opname.VAbsorb:
-		return grades(a, classify.RoleHeadProduct, classify.RoleProduct)
-	case opname.Attention:
-		return grades(a, classify.RoleAttention, classify.RolePrepare, classify.RoleSoftmax) // its schedule
-	case opname.LinearAttention:
-		return grades(a, classify.RoleScan)
-	case opname.AttnAllReduce, opname.MLPAllReduce:
-		return grades(a, classify.RoleCollective, classify.RoleGather)
-	case opname.LogitsGather:
-		return grades(a, classify.RoleGather, classify.RoleCollective)
-	case opname.Embed:
-		return grades(a, classify.RoleEmbed, classify.RoleCollective) // the sum over a divided vocabulary
-	}
-	if isProduct(op) {
-		return grades(a, classify.RoleProduct, classify.RoleHeadProduct)
-	}
-	g := matchSmall(a, op)
-	if g == never && (a == classify.RoleOther || a == classify.RoleElementwise) {
-		return unknown
-	}
-	return g
-}
-
-// matchSmall grades an act as an operator that is neither product nor attention
-// nor collective.
-func matchSmall(a classify.Role, op string) grade {
-	if isNorm(op) {
-		if op == opname.QKNorm && a == classify.RoleHeadNorm {
-			return exact
-		}
-		return grades(a, classify.RoleNorm, classify.RoleHeadNorm)
-	}
-	switch op {
-	case opname.Rope:
-		return grades(a, classify.RoleRope)
-	case opname.KVWrite:
-		return grades(a, classify.RoleCacheWrite)
-	case opname.Activation, opname.SharedActivation, opname.ExpertsActivation:
-		return grades(a, classify.RoleActivation, classify.RoleElementwise)
-	case opname.ResidualAdd:
-		return grades(a, classify.RoleAdd, classify.RoleElementwise)
-	case opname.Routing:
-		return grades(a, classify.RoleRouter, classify.RoleElementwise, classify.RoleFinalize, classify.RoleSoftmax)
-	case opname.Dispatch:
-		return grades(a, classify.RoleDispatch, classify.RoleGather)
-	case opname.ExpertsCombine:
-		return grades(a, classify.RoleFinalize, classify.RoleRouter, classify.RoleGather)
-	case opname.Conv1D:
-		return grades(a, classify.RoleConv)
-	case opname.Indexer:
-		switch a {
-		case classify.RoleProduct, classify.RoleNorm, classify.RoleRope:
-			return exact // it makes queries, keys and weights of its own
-		}
-		return grades(a, classify.RoleIndexer, classify.RoleCacheWrite, classify.RoleElementwise)
-	case opname.IndexerTopK:
-		return grades(a, classify.RoleIndexerTopK, classify.RoleIndexer)
-	case opname.HCPre:
-		return grades(a, classify.RoleMixIn)
-	case opname.HCPost:
-		return grades(a, classify.RoleMixOut)
-	case opname.Sampling:
-		return grades(a, classify.RoleSample, classify.RoleElementwise, classify.RoleRouter, classify.RoleSoftmax)
-	case opname.Prepare:
-		return grades(a, classify.RolePrepare, classify.RoleElementwise)
-	}
-	return never
-}
-
-// grades is exact for best, weak for the others.
-func grades(a, best classify.Role, others ...classify.Role) grade {
-	if a == best {
-		return exact
-	}
-	for _, o := range others {
-		if a == o {
-			return weak
-		}
-	}
-	return never
 }
