@@ -2,6 +2,7 @@ package roofline
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestTilesOfAProduct(t *testing.T) {
 		{256, 128, 512, 3, "Use a kernel that splits K (2 tiles of 128×128, 3 units)."}, {256, 128, 512, 2, ""},
 		{257, 128, 512, 3, ""}, {257, 128, 512, 4, "Use a kernel that splits K (3 tiles of 128×128, 4 units)."},
 		{256, 128, 256, 3, ""}, {128, 256, 256, 3, ""}, {128, 128, 512, 3, "Use a kernel that splits K (1 tiles of 128×128, 3 units)."},
-		{127, 128, 512, 3, ""}, {0, 128, 512, 3, ""},
+		{127, 128, 512, 3, ""}, {0, 128, 512, 3, ""}, {1, 256, 516, 1, "Pad K (516) to a multiple of 8 elements."},
 		{256, 129, 512, 9, "Pad N (129) to a multiple of 8 elements."}, {256, 127, 516, 1, "Pad K (516) to a multiple of 8 elements."},
 	} {
 		r := &measured{walk: &walk{gpu: &hardware.GPU{Units: c.units}}}
@@ -188,6 +189,7 @@ func TestLoads(t *testing.T) {
 		{Decode(3, 1), Load{Tokens: 3, Requests: 3, GenerationTokens: 3, GenerationSeen: 3, GenerationPairs: 3, KnownSeen: true}},
 		{Decode(3, 0), Load{Tokens: 3, Requests: 3, GenerationTokens: 3}},
 		{Prefill(2, 1, 0), Load{Tokens: 2, Requests: 2, ContextTokens: 2, ContextSeen: 2, ContextPairs: 2, ContextSquares: 2, KnownSeen: true}},
+		{Prefill(2, 0, 4), Load{Requests: 2, ContextSeen: 8}},
 		{Prefill(2, 3, 4), Load{Tokens: 6, Requests: 2, ContextTokens: 6, ContextSeen: 14, ContextPairs: 42, ContextSquares: 18, KnownSeen: true}},
 	} {
 		if c.got != c.want {
@@ -212,5 +214,155 @@ func TestNamesOfBases(t *testing.T) {
 	}
 	if got := bases.String(); got != "unknown" || len(Bases()) != 13 {
 		t.Errorf("one more is %q of %d", got, len(Bases()))
+	}
+}
+
+// TestWaterfallByHand: products of two types of layers whose floor is 60 of 100 and 20 of 50, others
+// that have none; attention at its floor, or not certainly above it; small kernels and copies, which have floors where no model is known.
+func TestWaterfallByHand(t *testing.T) {
+	measure := func(m *model) *measured {
+		d := &layer.Device{Passes: []layer.ForwardPass{{NumLayers: 2}}}
+		r := &measured{walk: &walk{model: m, device: d}, pass: Pass{Floor: 1, Wall: 400}, given: given{inside: 20, after: 30, others: 6}}
+		add := func(kind int, operator string, g group, booked, floor, even, copied time.Duration) {
+			r.order = append(r.order, &cell{slot: &slot{key: key{kind, operator}}, group: g, booked: booked, raw: booked, floor: floor,
+				capped: min(floor, booked+copied), even: even, copied: copied, launches: 2, instances: 1})
+			r.counts[g] += 2
+			if g > others {
+				r.booked[g] += booked
+			}
+		}
+		add(0, "a", products, 100, 60, 0, 0)
+		add(1, "a", products, 50, 20, 0, 0)
+		add(0, "b", products, 30, 0, 0, 0)
+		add(0, "c", attentionCore, 40, 45, 0, 0)
+		add(0, "e", attentionCore, 20, 5, 10, 0)
+		add(0, "d", experts, 24, 20, 9, 0)
+		add(0, "s", small, 17, 7, 0, 0)
+		r.order = append(r.order, &cell{slot: &slot{key: key{0, "copy"}}, group: copies, floor: 11, capped: 11, copied: 13})
+		r.booked[copies], r.booked[communication], r.booked[unplaced], r.booked[outside] = 13, 40, 15, 15
+		return r
+	}
+	for _, c := range []struct {
+		name  string
+		model *model
+		want  map[string]time.Duration
+	}{
+		{"a model", &model{}, map[string]time.Duration{"floor: GEMMs (weights)": 80, "floor: experts": 20, "floor: attention (cache)": 45,
+			"experts of more tokens, if chosen evenly": 4, "GEMMs above their floor": 70, "attention: work that recorded inputs leave open": 10,
+			"attention above its floor": 5, "GEMMs without a floor": 30, "small kernels": 17,
+			"copies and fills": 13}},
+		{"no model", nil, map[string]time.Duration{"floor: GEMMs": 80, "floor: experts": 20, "floor: attention": 45,
+			"experts of more tokens": 4, "GEMMs above their floor": 70, "attention: work that recorded inputs leave open": 10,
+			"attention above its floor": 5, "GEMMs without a floor": 30, "small kernels": 10,
+			"floor: element-wise and others": 7 + 11, "copies and fills": 2}},
+	} {
+		r := measure(c.model)
+		for name, took := range map[string]time.Duration{"communication: transfer and waiting": 40, "kernels of no known operator": 15,
+			"other, outside layers": 15, "kernels outside passes": 6, "GPU idle inside the pass": 20, "GPU idle up to the next pass": 30} {
+			c.want[name] = took
+		}
+		r.pass.Waterfall = r.waterfall()
+		var sum time.Duration
+		for _, s := range r.pass.Waterfall {
+			sum += s.Time
+			if want := c.want[s.Name]; s.Time != want {
+				t.Errorf("%s: %s: %d ns, want %d", c.name, s.Name, s.Time, want)
+			}
+		}
+		if want := time.Duration(80 + 20 + 45 + 4 + 70 + 15 + 30 + 17 + 13 + 40 + 15 + 15 + 6 + 20 + 30); sum != want {
+			t.Errorf("%s: %d ns in all, want %d", c.name, sum, want)
+		}
+		list := r.byOperator(products)
+		if len(list) != 1 || list[0].raw != 150 || list[0].floor != 80 || list[0].above != 70 || list[0].open != 0 {
+			t.Errorf("%s: products by operator: %+v", c.name, list)
+		}
+		if got := sharesOf(list); got != "a 53%" {
+			t.Errorf("%s: shares %q", c.name, got)
+		}
+		if got := sharesOf(r.byOperator(attentionCore)); got != "e 25 to 75%, 1 more" { // c loses nothing
+			t.Errorf("%s: shares of attention %q", c.name, got)
+		}
+		items := r.recoverable()
+		if first := items[0]; first.What != "GEMMs above their floor" || first.Time != 70 || first.Share != 0.175 || first.Place != "4 launches, 2 per layer" {
+			t.Errorf("%s: the first item is %+v", c.name, first)
+		}
+		var lost time.Duration
+		for i, it := range items {
+			if lost += it.Time; i > 0 && it.Time > items[i-1].Time {
+				t.Errorf("%s: item %d is larger than the one before: %+v", c.name, i, items)
+			}
+		}
+		if floors := sum - lost; floors != 80+20+45 && floors != 80+20+45+18 {
+			t.Errorf("%s: items are %d of %d ns", c.name, lost, sum)
+		}
+	}
+}
+
+// TestSharesOfOperators: those that lose most first, six of them; what loses next to nothing or runs well is counted.
+func TestSharesOfOperators(t *testing.T) {
+	var list []merged
+	for i := range 8 {
+		list = append(list, merged{operator: fmt.Sprint("p", i), raw: 100, floor: time.Duration(10 * i), above: time.Duration(100 - 10*i)})
+	}
+	if got := sharesOf(list); got != "p0 0%, p1 10%, p2 20%, p3 30%, p4 40%, p5 50%, 2 more" {
+		t.Errorf("of eight: %q", got)
+	}
+	if got := sharesOf(list[2:4]); got != "p2 20%, p3 30%" {
+		t.Errorf("of two: %q", got)
+	}
+	few := []merged{{operator: "well", raw: 100, floor: 85, above: 15}, {operator: "little", raw: 100, floor: 10, above: 1},
+		{operator: "lost", raw: 100, floor: 84, above: 85}}
+	if got := sharesOf(few); got != "lost 84%, 2 more" {
+		t.Errorf("of one that loses: %q", got)
+	}
+	if few[1].above = 2; sharesOf(few) != "lost 84%, little 10%, 1 more" {
+		t.Errorf("of two that lose: %q", sharesOf(few))
+	}
+	if got := sharesOf(few[:1]); got != "well 85%" {
+		t.Errorf("of one that runs well: %q", got)
+	}
+}
+
+// TestNumbersOfLaunches: how many in each layer, where each has as many.
+func TestNumbersOfLaunches(t *testing.T) {
+	for _, c := range []struct {
+		layers, n int
+		want      string
+	}{{4, 8, "8 launches, 2 per layer"}, {4, 4, "4 launches, 1 per layer"}, {4, 6, "6 launches"}, {1, 3, "3 launches"}, {0, 1, "1 launch"},
+		{2, 0, "0 launches"}, {2, 1000, "1,000 launches, 500 per layer"}} {
+		r := &measured{walk: &walk{device: &layer.Device{Passes: []layer.ForwardPass{{NumLayers: c.layers}}}}}
+		if got := r.number(c.n); got != c.want {
+			t.Errorf("%d in %d layers: %q, want %q", c.n, c.layers, got, c.want)
+		}
+	}
+}
+
+// TestPlannedOperators: what a kernel's operator means in a plan: all of a name, of fused ones the first addition, an
+// alternative where nothing else has the name, and the heading of each.
+func TestPlannedOperators(t *testing.T) {
+	add := profile.PlanOp{Operator: "add", Width: 2}
+	first, second := profile.PlanOp{Operator: "up", K: 4, N: 2}, profile.PlanOp{Operator: "up", K: 5, N: 2}
+	decode := profile.PlanOp{Operator: "core", Stage: layer.StageDecode, K: 1, N: 1}
+	plan := &profile.Plan{Before: []profile.PlanOp{{Operator: opname.Embed, K: 9, N: 4}, add}, After: []profile.PlanOp{add, {Operator: "head", K: 3, N: 1}}}
+	kind := &profile.PlanKind{Operators: []profile.PlanOp{add, first, add, second, decode, {Operator: "x", Or: []profile.PlanOp{{Operator: "y", Experts: 2, K: 7, N: 1}}}}}
+	for _, c := range []struct {
+		kind     *profile.PlanKind
+		operator string
+		decode   bool
+		want     []int // K of each
+		group    group
+	}{
+		{kind, "add", false, []int{0, 0}, small}, {kind, "add+up", false, []int{0, 4, 5}, products}, {kind, "up|add", true, []int{4, 5}, products},
+		{kind, "y", false, []int{7}, experts}, {kind, "x", false, []int{0}, small}, {kind, "core", true, []int{1}, products}, {kind, "core", false, nil, small},
+		{nil, "add", false, []int{0, 0}, small}, {nil, "add+head", false, []int{0, 3}, products}, {nil, opname.Embed, false, []int{9}, small}, {nil, "up", false, nil, small},
+	} {
+		var got []int
+		ops := planned(plan, c.kind, c.operator, c.decode)
+		for _, op := range ops {
+			got = append(got, op.K)
+		}
+		if !slices.Equal(got, c.want) || groupOf(ops) != c.group {
+			t.Errorf("%s: K %v of heading %d, want %v of %d", c.operator, got, groupOf(ops), c.want, c.group)
+		}
 	}
 }

@@ -138,6 +138,17 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var count int
+	var took time.Duration
+	for _, c := range r.Collectives {
+		count, took = count+c.Count, took+c.Time
+		if c.Time != c.Transfer+c.Waiting+(c.Time-c.Told) || c.Told > c.Time {
+			t.Errorf("%+v does not add up", c)
+		}
+	}
+	if len(r.Collectives) != 4 || count != 5*162 {
+		t.Errorf("%d collectives of %d operators, want 162 in each of five passes: %+v", count, len(r.Collectives), r.Collectives)
+	}
 	const transfer, waiting = 161 * 3200 * time.Nanosecond, 25_000 + 160*912*time.Nanosecond
 	p := &r.Passes[0]
 	got, waited := share(t, p, "communication: transfer"), share(t, p, "communication: waiting for other ranks")
@@ -149,6 +160,24 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 	}
 	if r.WaitingBy != roofline.WaitingByFastest || len(r.Ranks) != 0 {
 		t.Errorf("by %q, ranks %v", r.WaitingBy, r.Ranks)
+	}
+}
+
+// Eight of the same in the layers of a pass estimate waiting, fewer do not: two all-reduces in each of four layers.
+func TestFewCollectivesEstimateNothing(t *testing.T) {
+	for layers, want := range map[int]roofline.WaitingBy{3: "", 4: roofline.WaitingByFastest} {
+		a := generated(t, "", func(w *bytes.Buffer) error {
+			return gen.Write(w, gen.Config{Seed: 1, Arch: gen.Arch{Layers: gen.Uniform(layers, gen.Layer{})}, TP: 2, Dialect: gen.VLLM,
+				Passes: []gen.Pass{{Decodes: 4, Context: 100}, {Decodes: 4, Context: 100}}})
+		})
+		c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, fmt.Sprintf(`"num_hidden_layers":%d`, layers), 1))
+		r, err := roofline.Analyze(context.Background(), a, roofline.Options{Config: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.WaitingBy != want || len(r.Collectives) == 0 {
+			t.Errorf("%d layers: by %q, want %q; %+v", layers, r.WaitingBy, want, r.Collectives)
+		}
 	}
 }
 

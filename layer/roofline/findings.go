@@ -414,9 +414,6 @@ func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
 // productDefect looks at the sizes of a product: rows that loads of 16 bytes do not fit, and too few tiles for the
 // GPU's units.
 func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
-	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
-		return defect{}
-	}
 	if multiple, _ := w.Unaligned(); multiple > 0 {
 		return defect{misalignedText, padding(w)}
 	}

@@ -234,6 +234,19 @@ func TestRulesComeBeforeTheTable(t *testing.T) {
 			t.Errorf("%s: no error", bad)
 		}
 	}
+	for _, second := range []string{`{"op": "x", "like": "no::op"}`, `{"op": "a b"}`} {
+		_, err := roofline.LoadRules(strings.NewReader(`[{"op": "y", "like": "aten::mm"}, ` + second + `]`))
+		if err == nil || !strings.Contains(err.Error(), "rule 2") {
+			t.Errorf("%s is not named as the second rule: %v", second, err)
+		}
+	}
+	one, err := roofline.LoadRules(strings.NewReader(`[{"op": "mylib::act", "like": "aten::relu", "inputs": [1]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, ok := roofline.OpWork("mylib::act", inputsOf(fp32(9), fp32(2)), one...); !ok || w.Bytes != 16 {
+		t.Errorf("an op whose only input is the second: %+v", w)
+	}
 }
 
 // TestMasksAreIntervals: attention of which no mask is recorded has half of the square and the diagonal at least, all

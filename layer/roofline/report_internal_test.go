@@ -128,6 +128,7 @@ func TestReportByHand(t *testing.T) {
 			"Floor: 500 µs; weights alone, which holds for any number of tokens", "= floor 0.500 100.0", "floor 0.500 100.0",
 			"Layer type Operator Layers M N K GFLOP MB Floor ms Bound Remark", "l o 3 4 5 6 2.0–3.0 500.0–1000.0 0.250 memory r",
 			"1 decode 2 3 0.000 0.500 50000000.0 666.7 1000.0 0.000"}},
+		{func() { r.Passes[1].Floor = 0 }, []string{"1 decode 2 3 0.000 - 666.7 1000.0 0.000"}},
 		{func() { r.Model, r.GPU, r.Passes = "", nil, nil }, []string{
 			"Speed of light on unknown GPU (asked); no model config found (use `--config`)"}},
 	} {
@@ -144,6 +145,9 @@ func TestReportByHand(t *testing.T) {
 			if !slices.Contains(lines, want) {
 				t.Errorf("no line %q in\n%s", want, b.String())
 			}
+		}
+		if floored := r.Passes != nil && r.Passes[1].Floor > 0; strings.Contains(b.String(), "\nFloor: ") != floored {
+			t.Errorf("a floor of %+v:\n%s", r.Passes, b.String())
 		}
 		if padded := r.Passes != nil && r.Passes[1].Rows > 3; strings.Contains(b.String(), "Padding: ") != padded ||
 			strings.Contains(b.String(), "\nPasses\n") != (r.Passes != nil) {
