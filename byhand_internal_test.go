@@ -322,6 +322,44 @@ func TestTextOfAReport(t *testing.T) {
 	if narrow(100) || !narrow(99) {
 		t.Errorf("a hundred columns leave out the confidence: %v, 99: %v", narrow(100), narrow(99))
 	}
+	print := func(o ReportText) string {
+		b.Reset()
+		if err := r.WriteText(&b, o); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if a, b := print(ReportText{}), print(ReportText{Width: 120}); a != b || print(ReportText{Width: 1}) == b {
+		t.Errorf("the usual width is not 120 columns:\n%s", a)
+	}
+	// Each section has a heading of the second level in Markdown.
+	var headings []string
+	for line := range strings.Lines(print(ReportText{Markdown: true})) {
+		if strings.HasPrefix(line, "#") {
+			headings = append(headings, strings.TrimSpace(line))
+		}
+	}
+	same(t, "headings", headings, "# strata report of run", "## What matters", "## Passes", "## Operators of pass 1 (decode)",
+		"## Exposed time: no other category overlaps", "## Fusions", "## Notes")
+	// Lists are cut at 16 passes, 24 operators and 8 fused paths; of two traces each pass and operator says which.
+	r.Traces = append(r.Traces, "other")
+	r.Passes, r.Fusions = make([]ReportPass, 17), make([]ReportFusion, 9)
+	for len(r.Operators) < 25 {
+		r.Operators = append(r.Operators, r.Operators[1])
+	}
+	text := print(ReportText{})
+	for _, want := range []string{"1 more pass (", "1 more operator (", "1 more fused path (", "SGLang, 2 traces", "Operators of pass 1 (decode), trace 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+	if all := print(ReportText{All: true}); strings.Contains(all, "more pass") || strings.Contains(all, "more operator") || strings.Contains(all, "more fused") {
+		t.Errorf("a list of all is cut:\n%s", all)
+	}
+	r.Passes, r.Fusions, r.Operators = r.Passes[1:], r.Fusions[1:], r.Operators[1:]
+	if text := print(ReportText{}); strings.Contains(text, "more pass") || strings.Contains(text, "more operator") || strings.Contains(text, "more fused") {
+		t.Errorf("lists of just as many are cut:\n%s", text)
+	}
 }
 
 const textOfTwoPasses = `strata report of run
@@ -396,6 +434,13 @@ func TestSentenceOfAReport(t *testing.T) {
 		if got := r.sentence(); got != c.want {
 			t.Errorf("idle for %v of a second: %q, want %q", c.idle, got, c.want)
 		}
+	}
+	r := &Report{Wall: time.Second, GPUTime: 1, parts: []*reportPart{p}, Passes: []ReportPass{{Stage: layer.StageDecode}},
+		Findings: []finding.Finding{{Kind: finding.Coverage, Text: "doubt", Size: finding.Size{Measure: finding.Recoverable}},
+			{Kind: finding.AboveFloor, Text: "taken", Size: finding.Size{Measure: finding.Taken}},
+			{Kind: finding.AboveFloor, Text: "slow", Size: finding.Size{Measure: finding.Recoverable, PerStep: ms, Of: finding.OfStep}}}}
+	if got, want := r.sentence(), "Biggest opportunity: 1.00 ms per step (slow)."; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q at its end", got, want)
 	}
 }
 

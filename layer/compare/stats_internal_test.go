@@ -338,6 +338,7 @@ func TestJudgedRows(t *testing.T) {
 		{"a row", series{class: Memory, a: times(10, 100), b: times(10, 110)}, 0, true, true, 10, 1},
 		{"by the common factor", series{class: Memory, a: times(10, 100), b: times(10, 110)}, math.Log(1.1), true, true, 10, -1},
 		{"equal", series{class: Memory, a: times(10, 100), b: times(10, 100)}, 0, true, true, 0, -1},
+		{"one pass", series{class: Memory, a: times(1, 100), b: times(1, 200)}, 0, true, true, 100, 1},
 		{"no passes", series{class: Memory, b: times(10, 100)}, 0, false, false, 100, -1},
 		{"no time", series{class: Memory, a: times(2, 0), b: times(2, 0)}, 0, false, false, 0, -1},
 		{"new", series{class: Memory, a: times(2, 0), b: times(2, 9)}, 0, true, true, 9, -1},
@@ -368,9 +369,10 @@ func TestJudgedRows(t *testing.T) {
 		sure        bool
 	}{
 		{"five passes", work(5, 1300), waits(5), true, 400, true}, {"four passes", work(4, 1300), waits(4), false, 400, false},
+		{"one pass a side", work(1, 1300), waits(1), false, 400, false},
 		{"equal", work(5, 900), waits(5), true, 0, false}, {"one pass without waiting", work(1, 1300), series{a: times(1, 0), b: times(1, 0)}, true, 400, true},
 	} {
-		if r := k.judgeWall(c.work, c.waits, 0.0075); r.judged != c.judged || r.delta != c.delta || c.sure != (r.p < 0.01) {
+		if r := k.judgeWall(c.work, c.waits, 0.0075); r.judged != c.judged || r.delta != c.delta || c.sure != (r.p < 0.01) || r.se <= 0 {
 			t.Errorf("the step, %s: %+v", c.name, r)
 		}
 	}
