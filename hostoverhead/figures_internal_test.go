@@ -313,6 +313,12 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
+	for steps, want := range map[float64]string{0: "250 ns of 1.00 µs of step time", 1: "250 ns of 1.00 µs per step", 2.5: "100 ns of 400 ns per step"} {
+		v := Verdict{Verdict: Yes, Basis: BasisSteps, Headroom: head, Ranks: []RankVerdict{{CompleteSteps: steps}}}
+		if got := v.summary(); got != "host overhead: "+want+" (at most a 1.33× speedup)" {
+			t.Errorf("%v steps: %s", steps, got)
+		}
+	}
 	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5,
 		VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
 	_, text := rowsOf(t, r.writePasses, "")

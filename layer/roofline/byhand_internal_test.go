@@ -60,6 +60,12 @@ func TestWorkOfAFusedKernel(t *testing.T) {
 	if decode.N != 16 || decode.FLOP != 10240 || decode.several || decode.Expected {
 		t.Errorf("of a decode pass: %+v", decode)
 	}
+	w.plan.Kinds = []profile.PlanKind{{Operators: []profile.PlanOp{{Operator: opname.Attention, KVHeads: 1, HeadDim: 4}}}}
+	w.model.tp = 2 // one head of keys is on both ranks
+	key0 := &slot{key: key{0, opname.KProj}, ops: [2][]profile.PlanOp{{{Operator: opname.KProj, K: 8, N: 4, Split: profile.SplitHeads}}}}
+	if got := w.workOf(key0, &load, layer.StagePrefill); got.N != 4 {
+		t.Errorf("keys of the first type of layers: %+v", got)
+	}
 	if w.uncounted = true; w.workOf(s, &load, layer.StageDecode).Known {
 		t.Error("sizes on one rank that are not known have work")
 	}

@@ -197,7 +197,7 @@ func (r *measured) add(c *cell, l int, k layer.Kernel, raw, booked time.Duration
 	}
 }
 
-// instanceOf returns the number of the instance that a kernel belongs to, 0 for none; see cell.at.
+// instanceOf returns the number of the instance that a kernel of the pass belongs to, 0 for none; see cell.at.
 func (r *measured) instanceOf(k layer.Kernel) int32 {
 	operator, part, _ := k.Operator()
 	if part == layer.PartCopy {
@@ -205,9 +205,6 @@ func (r *measured) instanceOf(k layer.Kernel) int32 {
 	}
 	l := k.Place().Layer
 	s := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
-	if s.id >= len(r.cells) || r.cells[s.id] == nil || l+1 >= len(r.cells[s.id].at) {
-		return 0
-	}
 	return r.cells[s.id].at[l+1]
 }
 

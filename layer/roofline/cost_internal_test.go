@@ -149,6 +149,9 @@ func TestWorkOfOperators(t *testing.T) {
 		{"experts of which none is chosen", 1, profile.PlanOp{K: 6, N: 4, Experts: 2}, opWork{}},
 	} {
 		m := &model{config: &profile.Config{}, tp: c.tp, ep: 1, activation: "bf16", cache: "bf16"}
+		if one := m.work(&c.op, nil, &Load{Tokens: 1, Requests: 1}); one.Known != (c.want != opWork{}) {
+			t.Errorf("%s of one token: %+v", c.name, one)
+		}
 		if c.want != (opWork{}) {
 			c.want.Known, c.want.DType = true, "bf16"
 		}

@@ -282,6 +282,7 @@ var rowCases = []struct {
 	{"_C::static_scaled_fp8_quant", "h2x5 !f2x5 f3", 30, 40 + 20 + 12, 0, 0},
 	{"sglang::per_token_group_quant_8bit", "!h2x5 - - f2", 30, 20 + 10, 0, 0},
 	{"sgl_kernel::sgl_per_token_group_quant_8bit", "!h2x5 q2x5 f2", 30, 20 + 10 + 8, 0, 0},
+	{"sgl_kernel::sgl_per_token_group_quant_8bit", "!h2x6 u2x3 f2", 36, 24 + 6 + 8, 0, 0}, // two values a byte
 	{"aten::dequantize", "!h2x6", 24, 48, 0, 0},
 	// What a compiler fused: 7 results of the narrowest type at least, all arguments at most.
 	{"triton_per_fused_mean_3", "h2x6 f2x6 =7 =3", 0, 14, 0, 72},
