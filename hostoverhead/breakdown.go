@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"

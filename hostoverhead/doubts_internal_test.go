@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-
 	"github.com/llmstrata/strata/internal/interval"
 )
 

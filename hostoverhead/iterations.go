@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/trace/event"

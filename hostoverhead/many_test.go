@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/internal/gen/shapes"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -14,7 +14,7 @@ import (
 // there are.
 func TestManyDevices(t *testing.T) {
 	const devices = 100
-	for _, s := range shapes.Shapes() {
+	for _, s := range gen.Shapes() {
 		if s.Name != "devices" {
 			continue
 		}

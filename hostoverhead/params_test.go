@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -246,7 +246,7 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 func TestZeroOptionsAreTheDefaults(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
 	p, n := hostoverhead.DefaultParams(), 10
-	published := hostoverhead.PublishedOptions{Thresholds: host.Default(), Generation: host.DefaultGeneration()}
+	published := hostoverhead.PublishedOptions{Thresholds: published.HostThresholds(), Generation: published.GenerationThresholds()}
 	x := judged(t, tr)
 	y := judged(t, tr, func(o *hostoverhead.Options) {
 		*o = hostoverhead.Options{HostShare: p.MinShare, Published: published, TopGaps: &n}.With(&p)

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/trace"
 )
 
 // PublishedOptions are those of the published detector; the zero value is its default.
-type PublishedOptions = host.Options
+type PublishedOptions = published.HostOptions
 
 // detectPublished runs the published detector; nil where it sees no kernels, as it does not count whole replays.
-func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*host.Report, error) {
-	r, err := host.Detect(ctx, t, o.Published)
-	if errors.Is(err, host.ErrNoKernels) {
+func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*published.HostReport, error) {
+	r, err := published.DetectHost(ctx, t, o.Published)
+	if errors.Is(err, published.ErrNoHostKernels) {
 		return nil, nil
 	}
 	return r, err

@@ -11,10 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -556,8 +555,8 @@ func TestDisagreementIsSaid(t *testing.T) {
 	for _, why := range []string{"", "They differ."} {
 		var out strings.Builder
 		b := table.NewWriter(&out)
-		v := &Verdict{Ranks: make([]RankVerdict, 1), Disagreement: why, published: &host.Report{Judgement: host.Judgement{
-			Verdict: "NO", CrossedDetails: map[string]bool{}}, Metrics: host.Metrics{GPUIdle: .25, NCCL: host.Ratio(math.NaN())}}}
+		v := &Verdict{Ranks: make([]RankVerdict, 1), Disagreement: why, published: &published.HostReport{Judgement: published.Judgement{
+			Verdict: "NO", CrossedDetails: map[string]bool{}}, Metrics: published.Metrics{GPUIdle: .25, NCCL: published.Ratio(math.NaN())}}}
 		v.writePublished(b)
 		b.Flush()
 		text := out.String()

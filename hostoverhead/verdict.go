@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -250,7 +250,7 @@ type Verdict struct {
 
 	Health trace.HealthStatus `json:"health"` // health of the worst trace
 
-	published *host.Report // what the document is of; nil without, and where the verdict was read
+	published *published.HostReport // what the document is of; nil without, and where the verdict was read
 }
 
 // shareUnits cuts shares in a verdict to six decimals: the precision of a trace of minutes.

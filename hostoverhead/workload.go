@@ -16,7 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -34,7 +34,7 @@ type workload struct {
 	// captures is when the host records graphs: what it launches then does not run.
 	captures []interval.Span
 	// published are the figures of the published detector, nil where they were not asked for beside the rest.
-	published *host.Report
+	published *published.HostReport
 }
 
 // deviceWork is what one device did.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen/families"
-	"github.com/llmstrata/strata/internal/gen/mixed"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
@@ -91,8 +90,8 @@ func TestCalibration(t *testing.T) {
 			}
 		}
 	}
-	for which, all := range [][]families.Family{mixed.Tuning(), mixed.Held()} {
-		for _, c := range mixed.Groups(all, *groupSeed, nil) {
+	for which, all := range [][]families.Family{families.Tuning(), families.Held()} {
+		for _, c := range families.Groups(all, *groupSeed, nil) {
 			an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 			if err != nil {
 				t.Fatal(err)

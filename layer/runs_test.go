@@ -12,7 +12,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/families"
-	"github.com/llmstrata/strata/internal/gen/mixed"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -27,7 +26,7 @@ var (
 )
 
 // runTrace makes a trace of a generated run.
-func runTrace(c mixed.Case) *trace.Trace {
+func runTrace(c families.Case) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	begun := map[int]bool{}
 	pass := -1
@@ -82,10 +81,10 @@ type judged struct {
 }
 
 // judge compares an answer with the truth about a run.
-func judge(d *layer.Device, c mixed.Case) judged {
+func judge(d *layer.Device, c families.Case) judged {
 	type pair struct{ found, true int }
 	both, ofTrue := map[pair]int{}, map[int]int{}
-	counts := func(x mixed.Kernel) bool { return x.Layer != mixed.Outside || c.Layers[x.Instance] == 0 }
+	counts := func(x families.Kernel) bool { return x.Layer != families.Outside || c.Layers[x.Instance] == 0 }
 	for k := range d.Kernels() {
 		if x := c.Kernels[k.Index()]; counts(x) {
 			both[pair{k.Place().Pass, x.Pass}]++
@@ -200,8 +199,8 @@ func (t *table) rows() string {
 func groupsTable(t *testing.T, all []families.Family, seed int64) *table {
 	t.Helper()
 	out := &table{}
-	cases := mixed.Groups(all, seed, nil)
-	slices.SortStableFunc(cases, func(a, b mixed.Case) int { return strings.Compare(a.Group, b.Group) })
+	cases := families.Groups(all, seed, nil)
+	slices.SortStableFunc(cases, func(a, b families.Case) int { return strings.Compare(a.Group, b.Group) })
 	for _, c := range cases {
 		if !strings.Contains(c.Group+": "+c.Name, *onlyGroup) {
 			continue
@@ -225,9 +224,9 @@ func TestRunsTable(t *testing.T) {
 	if !*wholeBattery && *onlyGroup == "" && !*update {
 		t.Skip("takes a minute: -battery")
 	}
-	all := mixed.Held()
+	all := families.Held()
 	if *tuning {
-		all = mixed.Tuning()
+		all = families.Tuning()
 	}
 	rows := groupsTable(t, all, *groupSeed).rows()
 	t.Log("\n" + rows)
@@ -240,8 +239,8 @@ func TestRunsTable(t *testing.T) {
 }
 
 // casesOf returns some of the cases of groups whose names begin so.
-func casesOf(all []families.Family, seed int64, every int, groups ...string) []mixed.Case {
-	return mixed.Groups(all, seed, func(k int, group string) bool {
+func casesOf(all []families.Family, seed int64, every int, groups ...string) []families.Case {
+	return families.Groups(all, seed, func(k int, group string) bool {
 		return k%every == 0 && slices.ContainsFunc(groups, func(g string) bool { return strings.HasPrefix(group, g) })
 	})
 }
@@ -261,7 +260,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if !testdata.Long() {
 		every = 10
 	}
-	cases := casesOf(mixed.Tuning(), 7, every, "hole, ")
+	cases := casesOf(families.Tuning(), 7, every, "hole, ")
 	if len(cases) < 100/every {
 		t.Fatalf("%d cases", len(cases))
 	}
@@ -298,11 +297,11 @@ func TestOtherPassesKeepTheirLayers(t *testing.T) {
 		every = 1
 	}
 	cases, changed := 0, 0
-	for _, c := range casesOf(slices.Concat(mixed.Tuning(), mixed.Held()), *groupSeed+2, every, "hole, ") {
+	for _, c := range casesOf(slices.Concat(families.Tuning(), families.Held()), *groupSeed+2, every, "hole, ") {
 		whole := c
 		whole.Kernels = c.Whole
 		type place struct{ pass, layer int }
-		places := func(c mixed.Case) (*layer.Device, map[int64]place) {
+		places := func(c families.Case) (*layer.Device, map[int64]place) {
 			an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -329,7 +328,7 @@ func TestOtherPassesKeepTheirLayers(t *testing.T) {
 			t.Logf("%s: %s: %d of %d kernels of other passes; %d passes", c.Group, c.Name, other, len(after),
 				len(d.Passes))
 		}
-		if !slices.ContainsFunc(c.Kernels, func(x mixed.Kernel) bool { return x.Stream != c.Kernels[0].Stream }) {
+		if !slices.ContainsFunc(c.Kernels, func(x families.Kernel) bool { return x.Stream != c.Kernels[0].Stream }) {
 			passesHold(t, c.Group+": "+c.Name, d)
 		}
 	}
@@ -358,7 +357,7 @@ func passesHold(t *testing.T, name string, d *layer.Device) {
 // their kernels show.
 func TestMixedRuns(t *testing.T) {
 	sum := map[string][]float64{}
-	for _, c := range casesOf(mixed.Tuning(), 7, 4, "draft", "tower", "two language", "glue", "one-layer", "diffusion",
+	for _, c := range casesOf(families.Tuning(), 7, 4, "draft", "tower", "two language", "glue", "one-layer", "diffusion",
 		"encoder") {
 		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 		if err != nil {
@@ -412,7 +411,7 @@ func TestMixedRuns(t *testing.T) {
 // TestGivenLayersSayWhose: a number of layers that a user gives is that of the model that shows it, and a note says
 // which.
 func TestGivenLayersSayWhose(t *testing.T) {
-	for _, c := range casesOf(mixed.Tuning(), 7, 1, "tower") {
+	for _, c := range casesOf(families.Tuning(), 7, 1, "tower") {
 		if c.Layers[0] == c.Layers[1] {
 			continue
 		}
@@ -436,7 +435,7 @@ func TestGivenLayersSayWhose(t *testing.T) {
 
 // TestIntactRunsHaveNoDamage: nothing is told to be missing where nothing is.
 func TestIntactRunsHaveNoDamage(t *testing.T) {
-	for _, c := range casesOf(mixed.Tuning(), 7, sparse(6), "intact") {
+	for _, c := range casesOf(families.Tuning(), 7, sparse(6), "intact") {
 		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -451,7 +450,7 @@ func TestIntactRunsHaveNoDamage(t *testing.T) {
 // is printed as doubtful, and says why.
 func TestLayersOfDraftsAreDoubted(t *testing.T) {
 	seen := 0
-	for _, c := range casesOf(mixed.Held(), *groupSeed, 1, "hole, annotated") {
+	for _, c := range casesOf(families.Held(), *groupSeed, 1, "hole, annotated") {
 		if !strings.Contains(c.Name, "EAGLE-3 in front") {
 			continue
 		}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/command"
-	"github.com/llmstrata/strata/examples/internal/shape"
 )
 
 const (
@@ -128,12 +128,12 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest, t *tool) 
 	if t.rows != nil {
 		return page(data, t, &a)
 	}
-	cut := shape.Cut{Budget: answerBudget}
+	cut := app.Cut{Budget: answerBudget}
 	if a.Fields != "" {
 		cut.Fields = strings.Split(a.Fields, ",")
 	}
 	var b strings.Builder
-	if err := shape.Write(&b, data, cut, (*shape.Document).JSON); err != nil {
+	if err := app.WriteShaped(&b, data, cut, (*app.ShapedDocument).JSON); err != nil {
 		return "", err
 	}
 	return s.hide(b.String()), nil

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/schema"
+	"github.com/llmstrata/strata/examples/internal/command"
 	"github.com/llmstrata/strata/layer/finding"
 )
 
@@ -263,14 +263,14 @@ func explain(topic string) (string, error) {
 	}
 	var text string
 	doc, field, _ := strings.Cut(topic, ".")
-	switch s := schema.Find(doc); {
+	switch s := command.FindSchema(doc); {
 	case topic == "":
 		var names []string
 		for w := range words {
 			names = append(names, w)
 		}
 		sort.Strings(names)
-		for _, s := range schema.All() {
+		for _, s := range command.DocumentSchemas() {
 			names = append(names, s.ID())
 		}
 		text = "topics: " + strings.Join(names, ", ")

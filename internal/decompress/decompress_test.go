@@ -11,7 +11,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/llmstrata/strata/internal/decompress"
-
 	"github.com/llmstrata/strata/internal/testdata"
 )
 

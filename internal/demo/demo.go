@@ -2,9 +2,7 @@ package demo
 
 import _ "embed" // for the trace
 
-//go:generate go run -C ../tools ./demogen ../demo/demo.trace.json.gz
-
-// packed is the trace as a profiler would leave it.
+// packed is the trace as a profiler would leave it; `go test ./internal/demo -update` writes it.
 //
 //go:embed demo.trace.json.gz
 var packed string

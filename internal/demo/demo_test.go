@@ -3,12 +3,18 @@ package demo_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"os"
 	"testing"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 )
+
+var update = flag.Bool("update", false, "write the demo trace where it is not the generator's")
 
 // maxSize is what the demo may add to every program, in bytes.
 const maxSize = 200_000
@@ -19,7 +25,17 @@ func TestTraceIsWhatTheGeneratorWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(testdata.Unpacked(t, demo.Trace()), want.Bytes()) {
-		t.Error("the committed trace is not the generator's: run go generate ./internal/demo")
+		t.Error("the committed trace is not the generator's: run go test ./internal/demo -update")
+		if *update {
+			var packed bytes.Buffer
+			z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+			if _, err := z.Write(want.Bytes()); err != nil || z.Close() != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile("demo.trace.json.gz", packed.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if n := len(demo.Trace()); n >= maxSize {
 		t.Errorf("the trace has %d bytes, want fewer than %d", n, maxSize)

@@ -13,8 +13,8 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 )
 
-// event is what the tests look at, read by an independent decoder.
-type event struct {
+// jsonEvent is what the tests look at, read by an independent decoder.
+type jsonEvent struct {
 	Ph, Cat, Name string
 	Pid, Tid      any
 	TS, Dur       json.Number
@@ -41,7 +41,7 @@ func ns(t *testing.T, n json.Number) int64 {
 }
 
 // run generates a trace and reads it back.
-func run(t *testing.T, cfg gen.Config) ([]event, []gen.Truth) {
+func run(t *testing.T, cfg gen.Config) ([]jsonEvent, []gen.Truth) {
 	t.Helper()
 	var truth []gen.Truth
 	cfg.Truth = func(r gen.Truth) { truth = append(truth, r) }
@@ -49,7 +49,7 @@ func run(t *testing.T, cfg gen.Config) ([]event, []gen.Truth) {
 	if err := gen.Write(&b, cfg); err != nil {
 		t.Fatal(err)
 	}
-	var doc struct{ TraceEvents []event }
+	var doc struct{ TraceEvents []jsonEvent }
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
 		t.Fatalf("not JSON: %v", err)
 	}
@@ -90,9 +90,9 @@ func TestEveryTraceIsConsistent(t *testing.T) {
 	for name, cfg := range variety() {
 		t.Run(name, func(t *testing.T) {
 			events, truth := run(t, cfg)
-			calls := map[uint64]event{}
-			ops := map[uint64]event{}
-			frames := map[int]event{}
+			calls := map[uint64]jsonEvent{}
+			ops := map[uint64]jsonEvent{}
+			frames := map[int]jsonEvent{}
 			for _, e := range events {
 				switch e.Cat {
 				case "cuda_runtime":
@@ -106,7 +106,7 @@ func TestEveryTraceIsConsistent(t *testing.T) {
 					frames[e.Args.PythonID] = e
 				}
 			}
-			inside := func(inner, outer event) bool {
+			inside := func(inner, outer jsonEvent) bool {
 				a, b := ns(t, inner.TS), ns(t, outer.TS)
 				return a >= b && a+ns(t, inner.Dur) <= b+ns(t, outer.Dur)
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/internal/built"
-
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"

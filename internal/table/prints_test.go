@@ -16,18 +16,17 @@ import (
 
 // prints are the functions of the product that write text to a writer as it is, and why nothing of a trace acts there.
 var prints = map[string]string{
-	"examples/internal/app":             "writes to what Exec made, which cleans, and errors after table.Clean",
-	"examples/internal/command":         "writes its own words, and what is typed after table.Clean",
-	"examples/internal/programs":        "writes to Env.Stdout and Env.Stderr, which clean",
-	"internal/table":                    "is what cleans",
-	"internal/gate/junit.go":            "writes an XML header; the encoder writes all else",
-	"internal/published/host/report.go": "writes names of its own and numbers",
-	"internal/eventjson/write.go":       "writes JSON, texts by an encoder",
-	"examples/embed":                    "an example of the library: errors name files",
-	"examples/internal/shape":           "writes JSON as it was encoded, and Markdown whose texts went through EscapeMarkdown",
-	"examples/fleet-beam/main.go":       "a program of another module: errors name files",
-	"examples/fleet-parquet/main.go":    "a program of another module: errors name files",
-	"examples/mcp/main.go":              "a program of another module: errors name files",
+	"examples/internal/app":          "writes to what Exec made, which cleans, errors after table.Clean, JSON as it was encoded, and Markdown after EscapeMarkdown",
+	"examples/internal/command":      "writes its own words, and what is typed after table.Clean",
+	"examples/internal/programs":     "writes to Env.Stdout and Env.Stderr, which clean",
+	"internal/table":                 "is what cleans",
+	"internal/gate/junit.go":         "writes an XML header; the encoder writes all else",
+	"internal/published/report.go":   "writes names of its own and numbers",
+	"internal/eventjson/write.go":    "writes JSON, texts by an encoder",
+	"examples/embed":                 "an example of the library: errors name files",
+	"examples/fleet-beam/main.go":    "a program of another module: errors name files",
+	"examples/fleet-parquet/main.go": "a program of another module: errors name files",
+	"examples/mcp/main.go":           "a program of another module: errors name files",
 }
 
 // printing are directories whose programs users do not run on traces.

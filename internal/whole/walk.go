@@ -14,7 +14,6 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/published"
-	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -225,7 +224,7 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 		return v, err
 	},
 	func(t testing.TB, l *lab) (any, error) {
-		r, err := host.Detect(t.Context(), l.trace, host.Options{})
+		r, err := published.DetectHost(t.Context(), l.trace, published.HostOptions{})
 		if err == nil {
 			Render(t, "published verdict", r.WriteText)
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"github.com/llmstrata/strata/examples/internal/shape"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -97,16 +96,16 @@ func (e *Env) WriteJSON(v any) error {
 	if err := WriteJSON(&b, v); err != nil {
 		return err
 	}
-	form := (*shape.Document).JSON
+	form := (*ShapedDocument).JSON
 	if e.Format == Markdown {
-		form = (*shape.Document).Markdown
+		form = (*ShapedDocument).Markdown
 	}
 	return e.shaped(b.Bytes(), form)
 }
 
 // shaped writes a part of a document.
-func (e *Env) shaped(doc []byte, form func(*shape.Document) string) error {
-	if err := shape.Write(e.Stdout, doc, e.cut, form); err != nil {
+func (e *Env) shaped(doc []byte, form func(*ShapedDocument) string) error {
+	if err := WriteShaped(e.Stdout, doc, e.cut, form); err != nil {
 		return Usagef("%w", err)
 	}
 	return nil
@@ -126,14 +125,14 @@ func WriteParts[T any](e *Env, v *T, write func(*T, io.Writer) error) error {
 		return err
 	}
 	var failed error
-	err := e.shaped(b.Bytes(), func(d *shape.Document) string {
+	err := e.shaped(b.Bytes(), func(d *ShapedDocument) string {
 		var part T
 		out := output{Writer: bufio.NewWriter(nil), markdown: true}
 		var text strings.Builder
 		out.Reset(&text)
 		failed = cmp.Or(failed, json.Unmarshal([]byte(d.JSON()), &part), write(&part, &out))
 		w := table.NewWriter(&out)
-		table.List(w, "Left out", d.Omitted(), len(d.Omitted()), func(o shape.Omission) []string {
+		table.List(w, "Left out", d.Omitted(), len(d.Omitted()), func(o Omission) []string {
 			return []string{o.At, table.Count(int64(o.Total)), table.Count(int64(o.Omitted))}
 		}, table.Text("List"), table.Number("Rows"), table.Number("Left out"))
 		failed = cmp.Or(failed, w.Flush(), out.Flush())

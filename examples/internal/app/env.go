@@ -6,7 +6,6 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"github.com/llmstrata/strata/examples/internal/shape"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 )
@@ -60,7 +59,7 @@ type Env struct {
 	// Stderr takes notes; see also [Env.Notef].
 	Stderr io.Writer
 
-	cut      shape.Cut // of documents
+	cut      Cut // of documents
 	progress *progress
 	checks   checks
 	memory   memoryLimit

@@ -17,7 +17,6 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/programs"
-
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 	"github.com/llmstrata/strata/internal/testdata"

@@ -14,11 +14,8 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	"github.com/llmstrata/strata/examples/internal/programs/capture"
 	"github.com/llmstrata/strata/examples/internal/programs/compare"
-
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
-
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
-
 	"github.com/llmstrata/strata/internal/table"
 )
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
@@ -157,7 +156,7 @@ func TestPublishedCommandLines(t *testing.T) {
 	}
 	trace := write("demo/demo-TP-0.trace.json.gz", demo.Trace())
 	export := apptest.Export(t, nsysgen.Default(1))
-	sgl := func() string { return livetest.New(t, trace, trace).URL }
+	sgl := func() string { return apptest.NewLiveServer(t, trace, trace).URL }
 	runs := filepath.Dir(write("runs/qwen/sglang/analysis.md",
 		[]byte(run(t, "", "triage", "--format", "markdown").Stdout)))
 	executor := write("py_executor.py", []byte("torch_profiler = torch.profiler.profile(\n    activities=activities)\nenable_torch_trace = bool(torch_trace_path and profile_start_stop)\n"))
@@ -167,7 +166,7 @@ func TestPublishedCommandLines(t *testing.T) {
 	for _, p := range publishedLines {
 		words := strings.Fields(p.line)
 		// folders that servers were launched with
-		vllm, formal := filepath.Dir(livetest.Folder(t)), filepath.Dir(livetest.Folder(t))
+		vllm, formal := filepath.Dir(apptest.ProfileFolder(t)), filepath.Dir(apptest.ProfileFolder(t))
 		args := append(slices.Clone(scripts[words[0]]), words[1:]...)
 		live := strings.Contains(p.line, "url ") && args[0] == "triage"
 		for i, a := range args {
@@ -185,9 +184,9 @@ func TestPublishedCommandLines(t *testing.T) {
 				{"/path/to/target/trace.sqlite", export}, {"/path/to/trace.sqlite", export},
 				{"baseline.sqlite", export}, {"target.sqlite", export}, {"/path/to/vllm_profile", vllm},
 				{"/shared/path/trace.json", trace}, {"/shared/path", vllm}, {"/shared/formal", formal},
-				{"/path/to/tokenspeed_profile", livetest.Folder(t)}, {"/path/to/runs", runs},
-				{"/path/to/sglang_profile_live", livetest.Folder(t)}, {"/path/to/mapping_live", livetest.Folder(t)},
-				{"/path/to/formal_live", livetest.Folder(t)},
+				{"/path/to/tokenspeed_profile", apptest.ProfileFolder(t)}, {"/path/to/runs", runs},
+				{"/path/to/sglang_profile_live", apptest.ProfileFolder(t)}, {"/path/to/mapping_live", apptest.ProfileFolder(t)},
+				{"/path/to/formal_live", apptest.ProfileFolder(t)},
 				{"/path/to", dir}, {"analysis.txt", filepath.Join(dir, "analysis.txt")},
 			} {
 				if a == r.published || strings.HasPrefix(a, r.published+"/") {
@@ -210,7 +209,7 @@ func TestPublishedCommandLines(t *testing.T) {
 		}
 		if live {
 			// what is replayed is not what was asked for
-			args = append(append(args, livetest.Fast...), "--trace-timeout", "60s", "--allow-invalid")
+			args = append(append(args, apptest.FastLive...), "--trace-timeout", "60s", "--allow-invalid")
 		}
 		r := run(t, "", args...)
 		if r.Code != app.ExitOK || !strings.Contains(r.Stdout, p.says) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/internal/schema"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -19,14 +18,14 @@ func schemas(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) == 0:
 		var b strings.Builder
-		for _, s := range schema.All() {
+		for _, s := range DocumentSchemas() {
 			fmt.Fprintf(&b, "%-30s %s\n", s.ID(), s.Description)
 		}
 		return exitCode(stderr, printed(io.WriteString(stdout, b.String())))
 	case len(args) == 1 && app.AsksHelp(args):
 		return exitCode(stderr, printed(io.WriteString(stdout, schemaUsage)))
 	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
-		s := schema.Find(args[0])
+		s := FindSchema(args[0])
 		if s == nil {
 			fmt.Fprintf(stderr, "%s schema: %s: no such document (%s schema lists them)\n", name, table.Clean(args[0]),
 				name)

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/internal/schema"
+	"github.com/llmstrata/strata/examples/internal/command"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // TestSchemaCommand: it lists all documents and prints each schema by each of its names.
 func TestSchemaCommand(t *testing.T) {
 	list := run(t, "", "schema").Stdout
-	for _, s := range schema.All() {
+	for _, s := range command.DocumentSchemas() {
 		if !strings.Contains(list, s.ID()+" ") {
 			t.Errorf("%s is not listed", s.ID())
 		}
@@ -49,7 +49,7 @@ func TestDocumentsHaveTheirFields(t *testing.T) {
 			continue
 		}
 		id := strings.Trim(string(doc["schema"]), `"`)
-		s := schema.Find(id)
+		s := command.FindSchema(id)
 		if s == nil {
 			t.Errorf("%s: no schema %s", d.args, id)
 			continue

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/internal/schema"
+	"github.com/llmstrata/strata/examples/internal/command"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestSchemas: the schemas of package schema are those of the Go types, so that nobody changes the name or the unit
+// TestSchemas: the schemas that package command has are those of the Go types, so that nobody changes the name or the unit
 // of a field unseen; every field has a comment, and every time is in nanoseconds. go test -update writes them, and
 // their table in docs/formats.md.
 func TestSchemas(t *testing.T) {
@@ -33,13 +33,13 @@ func TestSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		name, version, _ := strings.Cut(strings.TrimPrefix(d.id, "strata."), "/")
-		apptest.Golden(t, filepath.Join(root, "internal", "schema", "data", name+".json"), b.String())
+		apptest.Golden(t, filepath.Join(root, "examples", "internal", "command", "schemas", name+".json"), b.String())
 		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, version, d.by)
 	}
 	if len(wrong) > 0 {
 		t.Errorf("%d fields:\n%s", len(wrong), strings.Join(sortedKeys(wrong), "\n"))
 	}
-	if n := len(schema.All()); n != len(documents) && !apptest.Update() {
+	if n := len(command.DocumentSchemas()); n != len(documents) && !apptest.Update() {
 		t.Errorf("%d schemas are embedded, want %d", n, len(documents))
 	}
 	path := filepath.Join(root, "docs", "formats.md")

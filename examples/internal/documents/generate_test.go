@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llmstrata/strata/examples/internal/shape"
+	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer/finding"
@@ -95,7 +95,7 @@ func (g *generator) schema(d *document) *node {
 			p.of["schema"].Const = d.id
 			p.names, p.of["truncated"] = append(p.names, "truncated"),
 				&node{Type: "array", Description: "What --limit and --budget left out.",
-					Items: g.value(reflect.TypeFor[shape.Omission](), nil, "")}
+					Items: g.value(reflect.TypeFor[app.Omission](), nil, "")}
 		}
 	}
 	return n

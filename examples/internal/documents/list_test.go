@@ -9,10 +9,8 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs"
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	captureprogram "github.com/llmstrata/strata/examples/internal/programs/capture"
-
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
 	triageprogram "github.com/llmstrata/strata/examples/internal/programs/triage"
-
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/view"
 	"github.com/llmstrata/strata/layer/compare"

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
-
 	"github.com/llmstrata/strata/internal/gen/ranks"
 	"github.com/llmstrata/strata/trace"
 )

@@ -14,7 +14,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-
 	"github.com/llmstrata/strata/internal/gen/ranks"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"

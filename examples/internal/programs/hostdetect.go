@@ -17,7 +17,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
@@ -48,7 +48,7 @@ const hostShare = 0.10
 // HostDetect returns host-detect with fresh flags.
 func HostDetect() app.Program {
 	var o hostDetectOptions
-	d := host.Default()
+	d := published.HostThresholds()
 	return app.Program{
 		Name: "host-detect",
 		Summary: "bounds how much faster a run could be if the host cost nothing, and gives every idle nanosecond of the GPU a cause, with doubts and next steps.\n" +
@@ -91,7 +91,7 @@ func HostDetect() app.Program {
 
 // publishedHost are the options of the published detector.
 func (o hostDetectOptions) published() hostoverhead.PublishedOptions {
-	limits, generation := host.Default(), host.DefaultGeneration()
+	limits, generation := published.HostThresholds(), published.GenerationThresholds()
 	limits.GPUIdle, limits.LaunchOverhead, limits.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
 	return hostoverhead.PublishedOptions{Thresholds: limits, Generation: generation, NoPrep: o.noM3}
@@ -102,7 +102,7 @@ const publishedHostSchema = "strata.host-published/1"
 
 // publishedHost runs the published detector instead.
 func publishedHost(ctx context.Context, env *app.Env, t *trace.Trace, o hostDetectOptions) error {
-	r, err := host.Detect(ctx, t, o.published())
+	r, err := published.DetectHost(ctx, t, o.published())
 	switch {
 	case err != nil:
 		return noHostKernels(env, t, o, publishedHostSchema, err)
@@ -120,7 +120,7 @@ func (o hostDetectOptions) asJSON(env *app.Env) bool {
 // noHostKernels writes an error as JSON where that is wanted and says why: a trace
 // without kernels is a result for scripts.
 func noHostKernels(env *app.Env, t *trace.Trace, o hostDetectOptions, schema string, err error) error {
-	if o.asJSON(env) && (errors.Is(err, layer.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
+	if o.asJSON(env) && (errors.Is(err, layer.ErrNoKernels) || errors.Is(err, published.ErrNoHostKernels)) {
 		if werr := env.WriteJSON(HostErrorDocument{schema, err.Error(), t.Health()}); werr != nil {
 			return werr
 		}

@@ -2,7 +2,7 @@ package programs
 
 import (
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -17,7 +17,7 @@ type HostDetectDocument struct {
 type PublishedHostDocument struct {
 	// Schema is "strata.host-published/1".
 	Schema string `json:"schema"`
-	*host.Report
+	*published.HostReport
 }
 
 // HostErrorDocument replaces the verdict of a trace without kernels; the exit code is 1.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/app"
-
 	"github.com/llmstrata/strata/internal/testdata"
 )
 

@@ -15,7 +15,6 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer/finding"

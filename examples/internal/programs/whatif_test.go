@@ -10,7 +10,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/gen/idle"
 )

@@ -19,7 +19,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/llmstrata/strata/internal/schema"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/internal/tools/repository"
 )
@@ -34,20 +33,29 @@ type validator struct {
 func newValidator(t *testing.T) *validator {
 	t.Helper()
 	v := &validator{compiled: map[string]*jsonschema.Schema{}, seen: map[string]int{}}
-	for _, s := range schema.All() {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Text))
+	files, err := filepath.Glob(filepath.Join(testdata.Root(t), "examples/internal/command/schemas/*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no schemas: ", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		strict(doc)
 		c := jsonschema.NewCompiler()
-		url := "https://test/" + s.ID()
+		id := doc.(map[string]any)["title"].(string)
+		url := "https://test/" + id
 		delete(doc.(map[string]any), "$id")
 		if err := c.AddResource(url, doc); err != nil {
 			t.Fatal(err)
 		}
-		if v.compiled[s.ID()], err = c.Compile(url); err != nil {
-			t.Errorf("%s: %v", s.ID(), err)
+		if v.compiled[id], err = c.Compile(url); err != nil {
+			t.Errorf("%s: %v", id, err)
 		}
 	}
 	return v

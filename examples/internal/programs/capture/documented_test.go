@@ -16,7 +16,6 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 )
 
 // TestDocumented runs every command of docs/capture.md against a server of the framework of its section.
@@ -107,7 +106,7 @@ func tool(t *testing.T) string {
 var address = regexp.MustCompile(`^http://127\.0\.0\.1:\d+$`)
 
 func documented(t *testing.T, f capture.Framework, page string, words []string) {
-	dir := livetest.Folder(t)
+	dir := apptest.ProfileFolder(t)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 )
 
 // childVariable has the test binary be the program, so that signals reach a process of their own.
@@ -152,7 +151,7 @@ func TestInterruptions(t *testing.T) {
 }
 
 func interrupted(t *testing.T, f capture.Framework, phase string, sig syscall.Signal) {
-	dir := livetest.Folder(t)
+	dir := apptest.ProfileFolder(t)
 	s := newCounting(t, f, dir, phase)
 	args := []string{"--url", s.URL, "--framework", string(f), "--output-dir", dir, "--profile-workload", "decode",
 		"--num-steps", "1", "--inspect=false", "--stable-for", "5ms", "--ranks", "1"}

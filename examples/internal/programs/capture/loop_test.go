@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 )
 
@@ -27,11 +26,11 @@ func TestFromServerToAnswer(t *testing.T) {
 		{"wrong stage", true, app.ExitFailed, app.ExitInconclusive, "INVALID", answer.CannotTell, "decode"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, dir := newServer(t), livetest.Folder(t)
+			s, dir := newServer(t), apptest.ProfileFolder(t)
 			if c.swapped {
 				s.Prefill, s.Decode = s.Decode, s.Prefill
 			}
-			got := apptest.Run(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir,
+			got := apptest.Run(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--output-dir", dir,
 				"--format", "json", "--num-steps", "1")...)
 			if got.Code != c.captured {
 				t.Fatalf("capture: exit code %d, want %d: %s", got.Code, c.captured, got.Stderr)

@@ -16,7 +16,6 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -24,15 +23,15 @@ import (
 
 // newServer leaves real traces: the extend one after a prefill window, the
 // decode one after a decode window.
-func newServer(t *testing.T) *livetest.Server {
-	return livetest.New(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"),
+func newServer(t *testing.T) *apptest.LiveServer {
+	return apptest.NewLiveServer(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"),
 		testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"))
 }
 
 // TestCapture takes a server to traces that load, with their steps counted.
 func TestCapture(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
-	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--format",
+	s, dir := newServer(t), apptest.ProfileFolder(t)
+	got := apptest.MustRun(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--output-dir", dir, "--format",
 		"json", "--num-steps", "1")...)
 	var doc struct {
 		Framework string             `json:"framework"`
@@ -72,8 +71,8 @@ func TestCapture(t *testing.T) {
 
 // TestText shows the summary for people, notes apart.
 func TestText(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
-	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir,
+	s, dir := newServer(t), apptest.ProfileFolder(t)
+	got := apptest.MustRun(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--output-dir", dir,
 		"--profile-workload", "decode", "--inspect=false", "--profile-by-stage", "--progress")...)
 	for _, part := range []string{"SGLang at " + s.URL + " (Qwen/Qwen3-8B, TP 1)",
 		"decode: UNCHECKED; 1 trace; 5 steps asked;", filepath.Join(dir, "decode", "17.1-TP-0.trace.json.gz"),
@@ -92,9 +91,9 @@ func TestText(t *testing.T) {
 
 // TestErrors: one line, and the exit code.
 func TestErrors(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
+	s, dir := newServer(t), apptest.ProfileFolder(t)
 	s.Broken = true
-	base := slices.Clip(append(livetest.Fast, "--url", s.URL, "--output-dir", dir))
+	base := slices.Clip(append(apptest.FastLive, "--url", s.URL, "--output-dir", dir))
 	plan := filepath.Join(t.TempDir(), "plan.json")
 	if err := os.WriteFile(plan, []byte(`{"output_dir": "x"}`), 0o666); err != nil {
 		t.Fatal(err)
@@ -147,7 +146,7 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 		got := apptest.RunContext(ctx, t, captureProgram(),
-			append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t))...)
+			append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t))...)
 		want := map[bool]int{false: live.ExitInterrupted, true: live.ExitStillRunning}[stopFails]
 		if got.Code != want || !strings.HasSuffix(got.Stderr, "capture: interrupted\n") || got.Stdout != "" {
 			t.Errorf("exit code %d, stdout %q, stderr %q", got.Code, got.Stdout, got.Stderr)
@@ -163,7 +162,7 @@ func TestInterrupt(t *testing.T) {
 func TestEmptyWindow(t *testing.T) {
 	s := newServer(t)
 	s.Decode = testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
-	got := apptest.Run(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t),
+	got := apptest.Run(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t),
 		"--profile-workload", "decode", "--format", "json")...)
 	if got.Code != live.ExitInvalid || !strings.Contains(got.Stderr, "no GPU event and 16 host events") ||
 		!strings.Contains(got.Stderr, "--activities CPU,GPU") || !strings.Contains(got.Stdout, `"empty_window": true`) {

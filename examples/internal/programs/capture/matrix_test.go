@@ -11,14 +11,13 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/trace"
 )
 
 // TestMatrix captures a pair and a single server from real traces, reports on
 // each, fails one and resumes.
 func TestMatrix(t *testing.T) {
-	dir := livetest.Folder(t)
+	dir := apptest.ProfileFolder(t)
 	mapping, formal, single := newServer(t), newServer(t), newServer(t)
 	single.Broken = true
 	plan := filepath.Join(filepath.Dir(dir), "plan.json")
@@ -28,7 +27,7 @@ func TestMatrix(t *testing.T) {
 	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := append(livetest.Fast, "--plan", plan, "--trace-timeout", "2s", "--num-steps", "1")
+	args := append(apptest.FastLive, "--plan", plan, "--trace-timeout", "2s", "--num-steps", "1")
 
 	got := apptest.Run(t, matrixProgram(), args...)
 	if got.Code != live.ExitIncomplete || !strings.Contains(got.Stderr, "alone: single: capture: no decode trace") {
@@ -81,14 +80,14 @@ func TestMatrix(t *testing.T) {
 // TestMatrixInvalid: each entry leaves probe.json and triage.md and is in the bundle, also one whose capture is INVALID
 // and one whose server is not there; the exit code says so.
 func TestMatrixInvalid(t *testing.T) {
-	dir := livetest.Folder(t)
+	dir := apptest.ProfileFolder(t)
 	s := newServer(t)
 	plan := filepath.Join(filepath.Dir(dir), "plan.json")
 	text := fmt.Sprintf(`{"output_dir": "elsewhere", "entries": [{"name": "short", "url": %q, "stages": "decode"}, {"name": "none", "framework": "vllm", "url": "http://127.0.0.1:1"}]}`, s.URL)
 	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := append(livetest.Fast, "--plan", plan, "--output-dir", dir, "--num-steps", "50")
+	args := append(apptest.FastLive, "--plan", plan, "--output-dir", dir, "--num-steps", "50")
 	got := apptest.Run(t, matrixProgram(), args...)
 	if got.Code != live.ExitInvalid {
 		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)

@@ -14,13 +14,12 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 )
 
 // TestInterruptedFlush: Ctrl-C while the server writes ends the capture and
 // sends no second stop; collect takes the trace and judges it.
 func TestInterruptedFlush(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
+	s, dir := newServer(t), apptest.ProfileFolder(t)
 	inner := s.Config.Handler
 	ctx, cancel := context.WithCancel(t.Context())
 	written := make(chan struct{})
@@ -35,7 +34,7 @@ func TestInterruptedFlush(t *testing.T) {
 		close(written)
 	})
 	got := apptest.RunContext(ctx, t, captureProgram(),
-		append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--num-steps",
+		append(apptest.FastLive, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--num-steps",
 			"1")...)
 	if got.Code != live.ExitInterrupted || !strings.Contains(got.Stderr, "capture collect --output-dir "+dir) {
 		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)
@@ -65,8 +64,8 @@ func TestInterruptedFlush(t *testing.T) {
 
 // TestDryRunProgram prints the requests and sends none.
 func TestDryRunProgram(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
-	args := append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--dry-run")
+	s, dir := newServer(t), apptest.ProfileFolder(t)
+	args := append(apptest.FastLive, "--url", s.URL, "--output-dir", dir, "--dry-run")
 	got := apptest.MustRun(t, captureProgram(), args...)
 	for _, part := range []string{"prefill  warmup    POST    /generate       {\"sampling_params\":{\"max_new_tokens\":1,",
 		"prefill  start     POST    /start_profile  {\"output_dir\":\"" + dir, "decode   stop      POST    /stop_profile"} {
@@ -105,8 +104,8 @@ func TestDoctor(t *testing.T) {
 
 // TestPair captures one server twice: with stacks, and without.
 func TestPair(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
-	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--mapping-url", s.URL,
+	s, dir := newServer(t), apptest.ProfileFolder(t)
+	got := apptest.MustRun(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--mapping-url", s.URL,
 		"--output-dir", dir, "--num-steps", "1", "--profile-workload", "decode", "--format", "json")...)
 	var doc struct{ Mapping, Formal capture.Result }
 	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil || doc.Mapping.Verdict != capture.Valid ||
@@ -120,8 +119,8 @@ func TestPair(t *testing.T) {
 
 // TestOldFlags: command lines of the scripts that this replaces are taken.
 func TestOldFlags(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
-	apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "1",
+	s, dir := newServer(t), apptest.ProfileFolder(t)
+	apptest.MustRun(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--output-dir", dir, "--num-steps", "1",
 		"--profile-workload", "decode",
 		"--profile-by-stage", "--no-profile-by-stage", "--no-merge-profiles", "--framework", "sgl")...)
 	if got := s.Starts[0]; got["profile_by_stage"] != false || got["merge_profiles"] != false {
@@ -142,7 +141,7 @@ func TestOldFlags(t *testing.T) {
 
 // TestMatrixArtefacts: each entry has its probe.
 func TestMatrixArtefacts(t *testing.T) {
-	s, dir := newServer(t), livetest.Folder(t)
+	s, dir := newServer(t), apptest.ProfileFolder(t)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +152,7 @@ func TestMatrixArtefacts(t *testing.T) {
 	}
 	write("plan.json", `{"output_dir": "out", "entries": [{"name": "one", "url": "`+s.URL+
 		`", "stages": "decode", "num_steps": 1}]}`)
-	apptest.MustRun(t, matrixProgram(), append(livetest.Fast, "--plan",
+	apptest.MustRun(t, matrixProgram(), append(apptest.FastLive, "--plan",
 		filepath.Join(filepath.Dir(dir), "plan.json"))...)
 	var r capture.ProbeReport
 	text, err := os.ReadFile(filepath.Join(dir, "one", "probe.json"))

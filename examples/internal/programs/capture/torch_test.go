@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -18,8 +17,8 @@ var python = flag.String("python", "", "Python interpreter with PyTorch, for Tes
 //	go test ./examples/internal/programs/capture -run TorchIsValid -python /usr/bin/python3
 func TestTorchIsValid(t *testing.T) {
 	url := testdata.TorchServer(t, *python, "../../../../capture/testdata/torch_server.py")
-	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", url,
-		"--output-dir", livetest.Folder(t), "--activities", "CPU", "--decode-output-len", "32", "--prefill-input-len",
+	got := apptest.MustRun(t, captureProgram(), append(apptest.FastLive, "--url", url,
+		"--output-dir", apptest.ProfileFolder(t), "--activities", "CPU", "--decode-output-len", "32", "--prefill-input-len",
 		"256")...)
 	t.Log(got.Stdout)
 	if !strings.HasSuffix(got.Stdout, "\nVerdict: VALID\n") {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/fusion"
-	published "github.com/llmstrata/strata/internal/published/triage"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -23,7 +23,7 @@ func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o tria
 	out.Stages = slices.Clone(r.Stages)
 	for i := range out.Stages {
 		s := &all.Stages[i]
-		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize),
+		o := published.FuseOptions{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize),
 			MinSharePct: r.MinSharePct}
 		out.Stages[i].Fuse = []triage.FuseRow{}
 		for _, m := range published.Fuse(keywordRows(s.Kernels), s.GPUTimeUS, o) {
@@ -34,11 +34,11 @@ func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o tria
 }
 
 // keywordRows are kernels with all fields that the published tables use.
-func keywordRows(kernels []triage.KernelRow) []published.Row {
-	rows := make([]published.Row, len(kernels))
+func keywordRows(kernels []triage.KernelRow) []published.FuseRow {
+	rows := make([]published.FuseRow, len(kernels))
 	for i := range kernels {
 		k := &kernels[i]
-		rows[i] = published.Row{Kernel: k.Kernel, Texts: slices.Clone(k.CPUOps), TimeUS: k.GPUTimeUS,
+		rows[i] = published.FuseRow{Kernel: k.Kernel, Texts: slices.Clone(k.CPUOps), TimeUS: k.GPUTimeUS,
 			Launches: k.Launches}
 		for _, l := range k.Locations {
 			rows[i].Texts = append(rows[i].Texts, l.Location)
@@ -51,7 +51,7 @@ func keywordRows(kernels []triage.KernelRow) []published.Row {
 }
 
 // keywordRow is a match as a row of the fuse table.
-func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
+func keywordRow(m published.FuseMatch, kernels []triage.KernelRow) triage.FuseRow {
 	out := triage.FuseRow{Pattern: m.Pattern, Kind: triage.Split, Confidence: triage.Possible, RelatedUS: m.TimeUS,
 		SharePct:    m.SharePct,
 		Occurrences: m.Occurrences, Evidence: []triage.Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},

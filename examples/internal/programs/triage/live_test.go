@@ -12,13 +12,12 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // fast keeps what is replayed here, which is not what was asked for.
-var fast = append(livetest.Fast, "--allow-invalid")
+var fast = append(apptest.FastLive, "--allow-invalid")
 
 // demoFile writes the built-in trace as a server would.
 func demoFile(t *testing.T) string {
@@ -33,7 +32,7 @@ func demoFile(t *testing.T) string {
 // the server's model in the head, and a sign of life on stderr.
 func TestURL(t *testing.T) {
 	file := demoFile(t)
-	s, dir := livetest.New(t, file, file), livetest.Folder(t)
+	s, dir := apptest.NewLiveServer(t, file, file), apptest.ProfileFolder(t)
 	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2",
 		"--progress")...)
 	for _, want := range []string{"Mode: single-trace", "Framework: SGLang", "Model: Qwen/Qwen3-8B", "TP size: 1",
@@ -56,7 +55,7 @@ func TestURL(t *testing.T) {
 func TestURLPair(t *testing.T) {
 	extend := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
-	mapping, formal, dir := livetest.New(t, extend, extend), livetest.New(t, extend, decode), livetest.Folder(t)
+	mapping, formal, dir := apptest.NewLiveServer(t, extend, extend), apptest.NewLiveServer(t, extend, decode), apptest.ProfileFolder(t)
 	args := append(fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir,
 		"--profile-workload", "decode")
 	r := apptest.MustRun(t, program(), append(args, "--format", "json", "--min-share", "0")...)
@@ -97,7 +96,7 @@ func TestURLPair(t *testing.T) {
 // TestURLWithMappingFile reads the mapping trace from disk.
 func TestURLWithMappingFile(t *testing.T) {
 	file := demoFile(t)
-	s, dir := livetest.New(t, file, file), livetest.Folder(t)
+	s, dir := apptest.NewLiveServer(t, file, file), apptest.ProfileFolder(t)
 	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir,
 		"--profile-workload", "decode")...)
 	if !strings.Contains(r.Stdout, "Mode: mapping-formal") || !strings.Contains(r.Stdout, "Mapping traces: "+file) {
@@ -113,7 +112,7 @@ func TestURLWithMappingFile(t *testing.T) {
 // TestOldCommandLines: those of the published script are taken as they are.
 func TestOldCommandLines(t *testing.T) {
 	file := demoFile(t)
-	fresh := func() *livetest.Server { return livetest.New(t, file, file) }
+	fresh := func() *apptest.LiveServer { return apptest.NewLiveServer(t, file, file) }
 	t.Setenv("TMPDIR", t.TempDir())
 
 	// The sub-command, and no folder.
@@ -125,12 +124,12 @@ func TestOldCommandLines(t *testing.T) {
 	}
 	// Folders and prefixes of a pair.
 	m, f := fresh(), fresh()
-	mdir, fdir := livetest.Folder(t), livetest.Folder(t)
+	mdir, fdir := apptest.ProfileFolder(t), apptest.ProfileFolder(t)
 	r = apptest.MustRun(t, program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL,
 		"--mapping-output-dir", mdir, "--formal-output-dir", fdir,
 		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles",
 		"--profile-workload", "decode", "--num-steps", "1"}, fast...)...)
-	for s, prefix := range map[*livetest.Server]string{m: "graph-off", f: "real"} {
+	for s, prefix := range map[*apptest.LiveServer]string{m: "graph-off", f: "real"} {
 		if got := fmt.Sprint(s.Starts[0]["profile_prefix"]); !strings.HasPrefix(got, prefix) {
 			t.Errorf("prefix %q, want %q", got, prefix)
 		}
@@ -161,9 +160,9 @@ func TestNoSuchProcess(t *testing.T) {
 // TestURLErrors: one line, and the server's profiler is stopped.
 func TestURLErrors(t *testing.T) {
 	file := demoFile(t)
-	s := livetest.New(t, file, file)
-	base := append(fast, "--url", s.URL, "--output-dir", livetest.Folder(t))
-	gone := livetest.New(t, file, file)
+	s := apptest.NewLiveServer(t, file, file)
+	base := append(fast, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t))
+	gone := apptest.NewLiveServer(t, file, file)
 	gone.Config.Handler = http.NotFoundHandler()
 	s.Broken = true
 	for _, c := range []struct {
@@ -178,7 +177,7 @@ func TestURLErrors(t *testing.T) {
 		{append(base, "--framework", "pytorch"), app.ExitUsage, "pytorch"},
 		{append(base, "--num-steps", "0"), app.ExitUsage, "--num-steps 0"},
 		{append(base, "--trace-timeout", "50ms"), live.ExitIncomplete, "no prefill trace from " + s.URL},
-		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", livetest.Folder(t)}, app.ExitError,
+		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", apptest.ProfileFolder(t)}, app.ExitError,
 			gone.URL},
 	} {
 		r := apptest.Run(t, program(), c.args...)
@@ -197,8 +196,8 @@ func TestURLErrors(t *testing.T) {
 // the document, with what to change and what was run, and ends with 3.
 func TestURLInvalid(t *testing.T) {
 	file := demoFile(t)
-	s := livetest.New(t, file, file)
-	args := append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t), "--profile-workload", "decode",
+	s := apptest.NewLiveServer(t, file, file)
+	args := append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t), "--profile-workload", "decode",
 		"--num-steps", "9")
 	r := apptest.Run(t, program(), args...)
 	head := strings.SplitAfterN(r.Stdout, "\n", 8)
@@ -247,7 +246,7 @@ func TestFolderAgainstPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for folder, noted := range map[string]bool{"decode": true, "prefill": false} {
-		path := filepath.Join(livetest.Folder(t), folder, "x.json.gz")
+		path := filepath.Join(apptest.ProfileFolder(t), folder, "x.json.gz")
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	published "github.com/llmstrata/strata/internal/published/triage"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -34,7 +34,7 @@ func withPublishedOverlap(r *triage.Report, o triage.Options) *triage.Report {
 const publishedRows = 5
 
 // overlapInput are the kernels and launches of a stage.
-func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts []published.Activity) {
+func overlapInput(r *triage.Report, stage int) (kernels []published.OverlapKernel, acts []published.Activity) {
 	type kernelKey struct{ name, category string }
 	type queueKey struct {
 		part   int
@@ -54,7 +54,7 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 			id = int32(len(kernels))
 			ids[k] = id
 			category := classify.Category(l.Category)
-			kernels = append(kernels, published.Kernel{Name: l.Kernel, Category: l.Category,
+			kernels = append(kernels, published.OverlapKernel{Name: l.Kernel, Category: l.Category,
 				Graph:  e.Kind() == event.Graph,
 				Bucket: published.BucketOf(e.Kind(), category, classify.Default().Facts(e.Name()).Library)})
 		}
@@ -74,7 +74,7 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 }
 
 // overlapRow is a row of the published table as one of the report.
-func overlapRow(o published.OverlapRow, kernels []published.Kernel) triage.OverlapRow {
+func overlapRow(o published.OverlapRow, kernels []published.OverlapKernel) triage.OverlapRow {
 	k := &kernels[o.Kernel]
 	out := triage.OverlapRow{Priority: o.Priority, Verdict: o.Verdict, Kernel: k.Name,
 		Label: classify.Default().Facts(k.Name).Short, Category: k.Category, Bucket: k.Bucket.String(),

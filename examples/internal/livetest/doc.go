@@ -1,3 +1,0 @@
-// Package livetest has a server for tests of the programs that capture from a
-// running one.
-package livetest
