@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
@@ -61,7 +61,7 @@ func (*markdownOf) Markdown() bool { return true }
 // TestHeadingsOfAVerdict: the answer is the title, each list has a heading of the second level.
 func TestHeadingsOfAVerdict(t *testing.T) {
 	v := Verdict{Ranks: make([]RankVerdict, 1), Next: []Action{{Advice: finding.Advice{Do: "do"}}}, Doubts: Doubts{{Code: "c", Evidence: "e"}},
-		published: &host.Report{}}
+		published: &published.HostReport{}}
 	var b markdownOf
 	if err := v.WriteText(&b); err != nil {
 		t.Fatal(err)
