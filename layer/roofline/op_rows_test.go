@@ -208,7 +208,7 @@ var rowCases = []struct {
 	{"_C::rotary_embedding", "l4 !h4x16 - =8 h99x8", 192, 32 + 256, 0, 0},
 	{"_C_cache_ops::reshape_and_cache", "!h4x8 h4x8 - - l4", 0, 128 + 128 + 32, 0, 0},
 	{"_C_cache_ops::reshape_and_cache", "!h4x8 h4x8 q9x8 - l4", 0, 128 + 64 + 32, 0, 0},
-	{"sgl_kernel::store_kv_cache", "!h4x8 h4x8 q9x8 - l4", 0, 128 + 64 + 32, 0, 0},
+	{"sgl_kernel::store_kv_cache", "!h4x8 h4x2 q9x8 - l4", 0, 64 + 16 + 32 + 8 + 32, 0, 0},
 	// Copies and fills.
 	{"aten::_to_copy", "!h2x6 =6", 0, 24 + 48, 0, 0},
 	{"aten::_to_copy", "!h2x6", 0, 24 + 24, 0, 0},

@@ -86,7 +86,7 @@ func TestReportByHand(t *testing.T) {
 			Cost: Cost{M: 4, N: 5, K: 6, GFLOP: 2, Bytes: 500_000_000, MostGFLOP: 3, MostBytes: 1_000_000_000, Floor: 250 * time.Microsecond,
 				Bound: boundMemory, PeakShare: 0.25}},
 		{LayerType: "l", Operator: "p", Kernels: 1, TFLOPs: 1, TBs: 1, Cost: Cost{GFLOP: 1, Bytes: 1e6, AtLeast: true, MostGFLOP: 9}},
-		{LayerType: "l", Operator: "q"},
+		{LayerType: "l", Operator: "q"}, {LayerType: "l", Operator: "s", TFLOPs: 2, Cost: Cost{GFLOP: 1, MostGFLOP: 3}},
 	}
 	item := func(i int, kind ShareKind) Item {
 		return Item{What: fmt.Sprint("w", i), Time: time.Duration(i) * time.Microsecond, Share: float64(i) / 100, kind: kind,
@@ -115,6 +115,7 @@ func TestReportByHand(t *testing.T) {
 			"= start to next start 2.000 100.0", "Layer type Operator Kernels M N K GFLOP MB ms TFLOP/s TB/s Floor ms Bound % of peak Remark",
 			"l o 6 4 5 6 2.0–3.0 500.0–1000.0 1.000 2.0–3.0 0.50–1.00 0.250 memory 25 r",
 			"l p 1 - - - ≥ 1.0 ≥ 1.0 0.000 ≥ 1.0 ≥ 1.00 - -", "l q - - - - - - 0.000 - - - -",
+			"l s - - - - 1.0–3.0 - 0.000 2.0–6.0 - - -",
 			"Above the floor, 28.0 µs in all", "1. w7: 7.00 µs, 7.0% of the pass (7 launches, longest k): 5 launches; why",
 			"3. w5: 5.00 µs, 5.0% of the pass (5 launches, longest k): why", "- others: 3.00 µs",
 			"Communication and idle time, 6.00 µs in all", "1. idle: 5.00 µs, 1.0% of the pass",
