@@ -452,3 +452,14 @@ func TestSomePasses(t *testing.T) {
 		}
 	}
 }
+
+// TestSentencesOfTheHost: a renamed operation did not change.
+func TestSentencesOfTheHost(t *testing.T) {
+	r := HostRow{Name: "new", Was: "old", Status: Renamed, Interval: Interval{A: 2000, B: 3000, Delta: 1000}}
+	if got := r.sentence(); got != "host: new was old: same place, as often, as long (3.00 µs)" {
+		t.Error(got)
+	}
+	if r.Status = Unchanged; !strings.HasPrefix(r.sentence(), "host: new") || strings.Contains(r.sentence(), "old") {
+		t.Error(r.sentence())
+	}
+}

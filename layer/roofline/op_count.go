@@ -176,7 +176,7 @@ func (g *opGroup) judge(c *opCounts, d *layer.Device, gpu *hardware.GPU) {
 		g.work.bound(nil)
 	}
 	if e := g.main.Event(); e.Kind() == event.Memcpy && host(e.Name()) {
-		g.floor.link, g.floor.bound = 0, boundLink
+		g.floor.bound = boundLink
 		if gpu != nil && gpu.Host.Known() {
 			g.floor.link = g.work.Bytes / 2 / gpu.Host.Value // read on one side, written on the other
 			g.floor.known = true

@@ -215,7 +215,7 @@ func norm(flop float64, x int, weights []int, stats float64) formula {
 		for _, i := range weights {
 			if len(in.Dim(i)) > 0 {
 				w.Bytes += in.Bytes(i)
-				row = max(in.Elements(i), 1)
+				row = in.Elements(i)
 			}
 		}
 		w.Bytes += stats * n / row

@@ -340,7 +340,7 @@ func TestInputsThatDoNotFit(t *testing.T) {
 		{"vllm::unified_attention", "h3x4x8 h3x0x8 h3x0x8"}, {"vllm::unified_attention", "h3 h3 h3"}, {"vllm::unified_attention", "h3x4 h2x4 h3x4"},
 		{"vllm::fused_experts", "h4x6 h3x10x7 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x9x6 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x10x0 h3x6x5"},
 		{"vllm::fused_experts", "h4x6 h3x10x6 h3x6x5 f4x4"}, {"aten::upsample_nearest1d", "h1x3x4 =[8,8]"}, {"aten::adaptive_avg_pool2d", "h8x8 =[2,2]"},
-		{"aten::topk", "h3x4 =[1,2]"}, {"_C::silu_and_mul", "h2x3 h2x5"}, {"_C::fused_add_rms_norm", "h4x6 h4x5 h6"},
+		{"aten::topk", "h3x4 =[1,2]"}, {"aten::native_layer_norm", "h4x6 =[6] h6 h0"}, {"_C::silu_and_mul", "h2x3 h2x5"}, {"_C::fused_add_rms_norm", "h4x6 h4x5 h6"},
 		{"aten::matmul", "h2x4x6 h3x6x5"}, {"aten::mm", "h2x1099511627776 h1099511627776x1099511627776"}, // 2⁸²
 		{"_C::paged_attention_v1", "h2x4 h2x4 h99x2x1x16x8"}, {"_C::paged_attention_v1", "h2x4x8 h2x4x8 h99x2x8"},
 		{"aiter::mha_varlen_fwd", "h6x1x8 h6x1x8 h6x1x8 l1 - =6"}, {"DaoAILab::_causal_conv1d_fwd_cpp", "h6 h6x4"},

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestWhyNoFloor: the first that is missing, and what gives it.
@@ -187,5 +190,53 @@ func TestDefectsBySizes(t *testing.T) {
 		if got := r.defectOf(c.group, "x", layer.Kernel{}); got.text != c.want || (got.do == "") != (c.want == "") {
 			t.Errorf("%d keys under heading %d: %+v, want %q", c.keys, c.group, got, c.want)
 		}
+	}
+}
+
+// TestSlotsOfOneHash: operators, and types of layers, whose hashes are equal have slots of their own, however often they
+// alternate.
+func TestSlotsOfOneHash(t *testing.T) {
+	w := &walk{plan: &profile.Plan{Kinds: make([]profile.PlanKind, slotCache+1)}, slots: slots{all: map[key]*slot{}}}
+	for range 2 {
+		for _, k := range []key{{0, "o_proj"}, {0, "oqproj"}, {slotCache, "o_proj"}, {0, "o_proj"}, {slotCache, "oqproj"}, {-1, "o"}, {-1, ""}} {
+			if s := w.slot(k.kind, k.operator); s.key != k || w.slots.all[k] != s {
+				t.Errorf("the slot of %+v is that of %+v", k, s.key)
+			}
+		}
+	}
+	if n := len(w.slots.all); n != 6 {
+		t.Errorf("%d slots, want 6", n)
+	}
+}
+
+// TestLongerOfTwoKernels: the first of equals, and what is no kernel is shorter than any.
+func TestLongerOfTwoKernels(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	for i, took := range []int64{5, 5, 6} {
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: int64(i) * 100, Duration: took})
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &a.Devices[0]
+	first, second, third := d.Kernel(0), d.Kernel(1), d.Kernel(2)
+	for i, c := range [][3]layer.Kernel{{first, second, first}, {second, first, second}, {first, third, third}, {third, first, third}, {{}, first, first}} {
+		if longer(c[0], c[1]) != c[2] {
+			t.Errorf("case %d: the other one is longer", i)
+		}
+	}
+	if got := shortestKernel(d); got != 5 {
+		t.Errorf("the shortest of three takes %v, want 5 ns", got)
+	}
+}
+
+// TestSlotsOfStages: what a kernel means in decode passes is another operator than in others.
+func TestSlotsOfStages(t *testing.T) {
+	ops := []profile.PlanOp{{Operator: "core", Stage: layer.StagePrefill, K: 1, N: 1}, {Operator: "core", Stage: layer.StageDecode, K: 2, N: 1, Experts: 2}}
+	w := &walk{plan: &profile.Plan{Kinds: []profile.PlanKind{{Operators: ops}}}, slots: slots{all: map[key]*slot{}}}
+	s := w.slot(0, "core")
+	if len(s.ops[0]) != 1 || len(s.ops[1]) != 1 || s.ops[0][0].K != 1 || s.ops[1][0].K != 2 || s.group != [2]group{products, experts} {
+		t.Errorf("%+v of headings %v", s.ops, s.group)
 	}
 }
