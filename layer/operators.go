@@ -132,24 +132,23 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		false: operator.NewFinder(nil, operator.Defaults())}
 	paths := w.ModulePaths()
 	known := map[string]*aligned{}
-	leads := map[any]*ladder.Result{} // by variant, a pass that others are read by
-	of := map[any]*aligned{}
+	type read struct { // a pass that others are read by
+		*ladder.Result
+		*aligned
+	}
+	leads := map[any]read{} // by variant
 	find := func(r *ladder.Result) {
+		limit := float32(1)
+		if r.Scrambled { // the order that they rest on is not the one that ran
+			limit = segment.Scrambled
+		}
 		variant, column := r.Like()
-		lead := leads[variant]
-		if column != nil && lead != nil && w.onlyLacks(r, lead, column) {
-			found := make([]operator.Found, len(column))
-			for k, j := range column {
-				found[k] = of[variant].of[j]
-			}
-			limit := float32(1)
-			if r.Scrambled {
-				limit = segment.Scrambled
-			}
-			row := a.rowsOf(found, rows, limit)
+		lead, led := leads[variant]
+		if column != nil && led && w.onlyLacks(r, lead.Result, column) {
 			for k, i := range r.Kernels {
-				if w.op[i] = row[k]; r.LayerEvidence != ladder.RungModule {
-					r.Layer[k] = lead.Layer[column[k]]
+				j := column[k]
+				if w.op[i] = a.rowOf(&lead.of[j], limit, rows); r.LayerEvidence != ladder.RungModule {
+					r.Layer[k] = lead.Layer[j]
 				}
 			}
 			return
@@ -161,16 +160,17 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		if !w.decodes(r.Kernels) {
 			found = found.surely()
 		}
-		if r.Scrambled { // the order that they rest on is not the one that ran
-			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, segment.Scrambled)}
-		} else if found.rows == nil {
-			found.rows = a.rowsOf(found.of, rows, 1)
+		if found.rows == nil || found.limit != limit {
+			found.rows, found.limit = make([]uint16, len(found.of)), limit
+			for k := range found.of {
+				found.rows[k] = a.rowOf(&found.of[k], limit, rows)
+			}
 		}
 		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
 		}
-		if variant != nil && lead == nil {
-			leads[variant], of[variant] = r, found
+		if variant != nil && !led {
+			leads[variant] = read{r, found}
 		}
 		if !repair || r.LayerEvidence == ladder.RungModule {
 			return
@@ -206,10 +206,12 @@ func (w *work) onlyLacks(r, lead *ladder.Result, column []int32) bool {
 	return lead.Count > 0
 }
 
-// aligned are the operators of the kernels of a pass, and the rows of the device's table that they are.
+// aligned are the operators of the kernels of a pass, and the rows of the device's table that they are with a confidence
+// of at most limit.
 type aligned struct {
-	of   []operator.Found
-	rows []uint16
+	of    []operator.Found
+	rows  []uint16
+	limit float32
 }
 
 // decodes says that one of the kernels is a norm or attention: layers without either are none of a decoder, and the
@@ -232,18 +234,13 @@ func (a *aligned) surely() *aligned {
 	return &aligned{of: out}
 }
 
-// rowsOf returns the row of each answer, with a confidence of at most limit, and adds those that are new to the table.
-// Beyond 65 536 rows they are of no operator.
-func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, limit float32) []uint16 {
-	ids := make([]uint16, len(found))
-	for k, f := range found {
-		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), Part(f.Part), f.Evidence, min(f.Confidence, limit)}, rows)
-	}
-	return ids
+// rowOf returns the row of an answer, with a confidence of at most limit.
+func (d *Device) rowOf(f *operator.Found, limit float32, rows map[opRow]uint16) uint16 {
+	return d.row(opRow{profile.Operator(f.Operator), Part(f.Part), f.Evidence, min(f.Confidence, limit)}, rows)
 }
 
-// rowOf returns the row of one answer, see rowsOf.
-func (d *Device) rowOf(row opRow, rows map[opRow]uint16) uint16 {
+// row returns the number of a row, and adds it to the table where it is new. Beyond 65 536 rows it is that of no operator.
+func (d *Device) row(row opRow, rows map[opRow]uint16) uint16 {
 	id, ok := rows[row]
 	if !ok && len(d.operators) < 1<<16 {
 		id = uint16(len(d.operators))

@@ -36,7 +36,7 @@ func (d *Device) adoptOperators(ctx context.Context) error {
 			continue
 		}
 		row.confidence *= float32(t.Confidence)
-		if id := d.rowOf(row, rows); id != 0 {
+		if id := d.row(row, rows); id != 0 {
 			d.columns.operator[i] = id
 		}
 	}

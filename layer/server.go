@@ -1,6 +1,8 @@
 package layer
 
 import (
+	"slices"
+
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -27,14 +29,8 @@ func frameworkOf(t *trace.Trace, frameworks []framework.Framework) string {
 		}
 	}
 	for _, counts := range [][]int{frames, ops} {
-		best := 0
-		for k, n := range counts {
-			if n > counts[best] {
-				best = k
-			}
-		}
-		if counts[best] > 0 {
-			return frameworks[best].Name
+		if most := slices.Max(counts); most > 0 {
+			return frameworks[slices.Index(counts, most)].Name
 		}
 	}
 	return frameworkOfSteps(t, frameworks)

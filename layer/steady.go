@@ -123,11 +123,9 @@ func nearestMedian(passes []ForwardPass) (nearest int) {
 	for p := range passes {
 		walls[p] = passes[p].Wall()
 	}
-	slices.Sort(walls)
-	median := walls[len(walls)/2]
-	off := func(p int) time.Duration { return max(passes[p].Wall()-median, median-passes[p].Wall()) }
-	for p := range passes {
-		if off(p) < off(nearest) {
+	median := slices.Sorted(slices.Values(walls))[len(walls)/2]
+	for p, wall := range walls {
+		if (wall - median).Abs() < (walls[nearest] - median).Abs() {
 			nearest = p
 		}
 	}

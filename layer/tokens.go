@@ -24,7 +24,6 @@ const minFamilies = 2
 // countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block
 // for each token, and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
-	sizes := map[string][3]int64{} // by launch configuration
 	queries := make([]attention, len(results))
 	cached := map[int]bool{} // models that attend to more than a pass computes
 	for p := range results {
@@ -35,7 +34,7 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 		if fp.Tokens >= 0 {
 			fp.TokenEvidence = tokensAnnotated
 		}
-		rows, tokens := w.rowsOf(r, sizes)
+		rows, tokens := w.rowsOf(r)
 		fp.Rows = rows
 		if fp.Tokens < 0 && tokens > 0 && len(r.Second) == 0 {
 			fp.Tokens, fp.TokenEvidence = tokens, tokensOfGrids
@@ -221,9 +220,9 @@ type familySize struct {
 // rowsOf returns the rows that the kernels of a pass ran, and how many of them are tokens, each −1 where that is not
 // certain: a graph runs the rows it was captured with, and kernels that were launched may be given padding, but for
 // those that write the cache.
-func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows, tokens int64) {
+func (w *work) rowsOf(r *ladder.Result) (rows, tokens int64) {
 	var families []familySize
-	experts := false
+	experts, sizes := false, map[string][3]int64{} // by launch configuration
 	for k, i := range r.Kernels {
 		if r.Layer[k] == trace.None {
 			continue

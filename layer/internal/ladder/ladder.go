@@ -257,10 +257,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		if run[0] != w.Order[0] {
 			cut = CutAtEnd
 			if run[len(run)-1] != w.Order[len(w.Order)-1] {
-				if r := w.readLoose(run); r != nil { // else batch preparation and sampling that no mark covers
-					results = append(results, r)
-				}
-				continue
+				continue // batch preparation and sampling that no mark covers
 			}
 		} else if results[0].precededBy(run) {
 			continue

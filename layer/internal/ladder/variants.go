@@ -120,39 +120,6 @@ func (w *Work) stretchesOf(results []*Result) []segment.Stretch {
 	return all
 }
 
-// readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that
-// others ran: or a part of one, if a capture's end may have cut off the rest. It is nil where they are not.
-func (w *Work) readLoose(run []int32) *Result {
-	r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose})
-	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
-	var profiles []*segment.Profile
-	var of []*variant
-	for _, v := range w.variants {
-		if v.lead != nil && v.lead.Count > 0 && len(rows) >= looseShare(len(v.Columns)) && len(of) < mostLoose {
-			profiles, of = append(profiles, v.Profile), append(of, v)
-		}
-	}
-	read := segment.Decode(segment.Stretch{Rows: rows, Open: segment.Cuts{Start: true, End: true}}, profiles)
-	if len(read.Passes) != 1 || read.Passes[0].Profile == segment.Outside ||
-		!segment.AtLeast(read.Passes[0].Matched(), segment.ReadClose, len(rows)) {
-		return nil
-	}
-	v := of[read.Passes[0].Profile]
-	r.Model, r.instance = v.lead.Model, v.instance
-	r.follows(v, read.Passes[0])
-	w.byVariant(r)
-	if r.Count == 0 {
-		return nil
-	}
-	return r
-}
-
-// looseShare is the least number of kernels of a part of a pass of so many.
-func looseShare(columns int) int { return columns / 5 }
-
-// mostLoose bounds the variants that kernels without a launch are read by.
-const mostLoose = 8
-
 // divideHidden divides passes at places of their lines. What annotations or frames say of a pass stays.
 func (w *Work) divideHidden(results []*Result, at [][]int) (out []*Result) {
 	for p, r := range results {

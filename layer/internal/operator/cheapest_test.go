@@ -177,7 +177,7 @@ func TestVotesOfEqualLayers(t *testing.T) {
 		{"aaabbb", "aaabbb"}, {"a", "a"},
 	} {
 		p := Defaults()
-		w := &work{p: &p, pass: &Pass{Layers: len(c.answers), First: 3}}
+		w := &work{p: &p, pass: &Pass{Layers: len(c.answers), First: 3}, reads: make([]reading, len(c.answers))}
 		for l, a := range c.answers {
 			w.pass.Kernels = append(w.pass.Kernels, Kernel{Name: "k", Layer: int32(l + 3)})
 			w.found = append(w.found, Found{Operator: string(a), Layer: int32(l + 3)})

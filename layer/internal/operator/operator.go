@@ -200,8 +200,7 @@ type work struct {
 	// whole keys and values.
 	experts, absorbed, expanded bool
 	taken                       map[stepID]bool
-	folded                      map[string]string // see fold
-	cells                       []cell            // room for an alignment
+	cells                       []cell // room for an alignment
 }
 
 // survey notes what kinds of kernels the pass has at all.

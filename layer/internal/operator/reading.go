@@ -12,6 +12,8 @@ type reading struct {
 	// acts are its operations in order, those that serve others left out where it
 	// has one that does not.
 	acts []classify.Role
+	// base is the name without its tile variants.
+	base string
 	// tag is the single operation of PyTorch that it runs, for finding decomposed
 	// operators; RoleOther for none.
 	tag classify.Role
@@ -69,7 +71,7 @@ func heavy(a classify.Role) bool {
 
 // read reads what a name shows.
 func read(f *classify.Facts) reading {
-	r := reading{first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
+	r := reading{base: f.Base, first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
 	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == classify.LibraryPyTorch
 	for _, a := range f.Ops {
 		if len(f.Ops) == 1 && slices.Contains(tags, a) {

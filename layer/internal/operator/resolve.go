@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -96,7 +95,7 @@ func (w *work) vote() {
 	for _, layer := range w.layers() {
 		var key strings.Builder
 		for _, i := range layer {
-			key.WriteString(w.fold(w.pass.Kernels[i].Name))
+			key.WriteString(w.reads[i].base) // tile variants are equal
 			key.WriteByte('\n')
 		}
 		if groups[key.String()] == nil {
@@ -139,19 +138,6 @@ func (w *work) voteAt(group [][]int, pos int) {
 			return
 		}
 	}
-}
-
-// fold is fold, remembered.
-func (w *work) fold(name string) string {
-	f, ok := w.folded[name]
-	if !ok {
-		f = decimal.Fold(name) // tile variants are equal
-		if w.folded == nil {
-			w.folded = map[string]string{}
-		}
-		w.folded[name] = f
-	}
-	return f
 }
 
 // serve gives the kernels that serve others to the operator they serve: a
