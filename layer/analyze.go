@@ -379,8 +379,7 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 	}
 }
 
-// rest counts one more pass that rests on a kind of evidence, by kind and what else tells them apart; the first one
-// says the detail.
+// rest counts one more pass that rests on a kind of evidence of something; the first one says the detail.
 func (a *Device) rest(index map[any]int, of any, what Subject, kind Rung, confidence float64, detail func() string) {
 	key := [2]any{kind, of}
 	at, ok := index[key]
