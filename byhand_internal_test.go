@@ -121,19 +121,22 @@ func TestPageOfLightByHand(t *testing.T) {
 			{Name: "idle", Time: 5 * ms, Kind: roofline.Idle}}}},
 		Operators: []roofline.Row{{LayerType: "layers", Operator: "qkv_proj", Count: 32, Time: ms,
 			Cost: roofline.Cost{M: 8, N: 4096, K: 1024, GFLOP: 1.25, Bytes: 2_500_000, Floor: 250 * us, Bound: "memory",
-				PeakShare: .25}, Note: "note"}, {LayerType: "layers", Operator: "rope", Count: 1}},
+				PeakShare: .25}, Note: "note"}, {LayerType: "layers", Operator: "rope", Count: 1},
+			{LayerType: "layers", Operator: "one", Count: 1, Cost: roofline.Cost{M: 1, N: 1, K: 1}}},
 		Economy: []roofline.Bucket{{Stage: layer.StageDecode, From: 3, To: 4, Passes: 2, Tokens: 6, Wall: 3 * ms,
 			PerToken: 500 * us, PerRequest: ms, Floored: 2 * ms, Floor: ms, Rows: 8, Asked: 6, Tax: ms, Taxed: 4},
 			{Stage: layer.StagePrefill, From: -1, To: -1, Passes: 1, Wall: ms},
-			{Stage: layer.StagePrefill, From: 1, To: 1, Passes: 1, Wall: ms, PerToken: ms}}}
+			{Stage: layer.StagePrefill, From: 1, To: 1, Passes: 1, Wall: ms, PerToken: ms,
+				Tax: 600 * us, Taxed: 1}}}
 	out := lightSections(l)
 	same(t, "operators", drawn(out[1].Tables[0]),
 		"layers | qkv_proj | 32 [32] | 8 [8] | 4,096 [4096] | 1,024 [1024] | "+
 			"1.2 [1.25] | 2.5 [2.5] | 1.00 ms [1e+06] | 250 µs [250000] | memory | 25 [25] [25.0%] | note",
-		"layers | rope | 1 [1] | - [-1] | - [-1] | - [-1] | 0.0 | 0.0 | - [-1] | - [-1] |  | - [-1] | ")
+		"layers | rope | 1 [1] | - [-1] | - [-1] | - [-1] | 0.0 | 0.0 | - [-1] | - [-1] |  | - [-1] | ",
+		"layers | one | 1 [1] | 1 [1] | 1 [1] | 1 [1] | 0.0 | 0.0 | - [-1] | - [-1] |  | - [-1] | ")
 	same(t, "cost", drawn(out[2].Tables[0]), "decode | 3–4 [3] | 2 [2] | 6 [6] | 3.00 ms [3e+06] | 500 µs [500000] | "+
 		"1.00 ms [1e+06] | 50.0 [50] | 25.0 [25] | 250 µs [250000]",
-		"prefill | 1 [1] | 1 [1] | 0 | 1.00 ms [1e+06] | 1.00 ms [1e+06] | - [-1] | - [-1] | - [-1] | - [-1]")
+		"prefill | 1 [1] | 1 [1] | 0 | 1.00 ms [1e+06] | 1.00 ms [1e+06] | - [-1] | - [-1] | - [-1] | 600 µs [600000]")
 	f := out[0].Falls[0]
 	lines := []string{f.Label, f.Total, f.Text}
 	for _, x := range f.Steps {
@@ -593,6 +596,15 @@ func TestIssueByHand(t *testing.T) {
 		"    strata explain fusion\n": 1} {
 		if got := strings.Count(text, want); got != n {
 			t.Errorf("%q stands there %d times, want %d, in\n%s", want, got, n, text)
+		}
+	}
+}
+
+// TestEvidenceForStrangers: that of idle time and of doubts may name the program's own code.
+func TestEvidenceForStrangers(t *testing.T) {
+	for kind, want := range map[finding.Kind]string{finding.IdleTime: "", finding.Coverage: "", finding.Health: "", finding.Fusion: "seen"} {
+		if got := publicEvidence(&finding.Finding{Kind: kind, Evidence: "seen"}); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}
 }

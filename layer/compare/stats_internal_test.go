@@ -463,3 +463,31 @@ func TestSentencesOfTheHost(t *testing.T) {
 		t.Error(r.sentence())
 	}
 }
+
+// TestCountsInWords: a mean that is whole to a twentieth has no decimals.
+func TestCountsInWords(t *testing.T) {
+	for x, want := range map[float64]string{2: "2", 2.04: "2", 1.96: "2", 2.06: "2.1", 1.94: "1.9", 2.5: "2.5"} {
+		if got := countText(x); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestPassesOfTwoFiles: those of the second file are numbered on.
+func TestPassesOfTwoFiles(t *testing.T) {
+	of := func(trace string, indices ...int) Run {
+		r := Run{Trace: trace}
+		for _, i := range indices {
+			r.Passes = append(r.Passes, Pass{Index: i})
+		}
+		return r
+	}
+	r := NewRun([]Run{of("a", 0), of("b", 0, 3), of("c", 1)})
+	var got []string
+	for _, p := range r.Passes {
+		got = append(got, fmt.Sprint(p.Index, p.Trace))
+	}
+	if text := strings.Join(got, " "); text != "0 1b 4b 6c" {
+		t.Errorf("passes %q", text)
+	}
+}
