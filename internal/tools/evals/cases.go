@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
-	"github.com/llmstrata/strata/internal/gen/forward"
 	"github.com/llmstrata/strata/internal/gen/idle"
 )
 
@@ -140,11 +139,11 @@ func evals() ([]eval, error) {
 			codes: []string{"communication"}, perStep: by / 2, straggler: "1", waiting: steps * by, doubts: eager})
 	}
 	for _, nsys := range []bool{false, true} {
-		for _, c := range forward.Misaligned() {
+		for _, c := range idle.MisalignedRuns() {
 			out = append(out, eval{kind: "misaligned product", from: byOperators, name: c.Name + ", " + formatNames[nsys],
 				files: one(c, nsys), codes: []string{"misaligned"}, perStep: c.PerStep})
 		}
-		for _, c := range forward.Attention() {
+		for _, c := range idle.AttentionRuns() {
 			out = append(out, eval{kind: "eager attention", from: byOperators, name: c.Name + ", " + formatNames[nsys],
 				files: one(c, nsys), codes: []string{"Attention as bmm, softmax, bmm"}, perStep: c.PerStep})
 		}

@@ -1,4 +1,4 @@
-package forward
+package idle
 
 import (
 	"bytes"
@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestRunsAreWhatTheySay: kernels of a run follow one another, each as long as its operator is measured to be, and each
+// TestOperatorRunsAreWhatTheySay: kernels of a run follow one another, each as long as its operator is measured to be, and each
 // step would be shorter by less than its kernels take.
-func TestRunsAreWhatTheySay(t *testing.T) {
-	for _, c := range append(Attention(), Misaligned()...) {
+func TestOperatorRunsAreWhatTheySay(t *testing.T) {
+	for _, c := range append(AttentionRuns(), MisalignedRuns()...) {
 		end, kernels, took := int64(0), 0, 0.0
 		for _, e := range c.play() {
 			if e.op == nil {
@@ -24,11 +24,11 @@ func TestRunsAreWhatTheySay(t *testing.T) {
 			}
 			end = e.end[2]
 		}
-		if want := steps * (c.layers*len(c.layer) + len(c.tail)); kernels != want {
+		if want := operatorSteps * (c.layers*len(c.layer) + len(c.tail)); kernels != want {
 			t.Errorf("%s: %d kernels, want %d", c.Name, kernels, want)
 		}
-		if c.PerStep <= 0 || float64(c.PerStep) >= took/steps {
-			t.Errorf("%s: %v of a step of %.0f ns", c.Name, c.PerStep, took/steps)
+		if c.PerStep <= 0 || float64(c.PerStep) >= took/operatorSteps {
+			t.Errorf("%s: %v of a step of %.0f ns", c.Name, c.PerStep, took/operatorSteps)
 		}
 		var b bytes.Buffer
 		if err := c.WriteTorch(&b); err != nil || !json.Valid(b.Bytes()) {

@@ -1,4 +1,4 @@
-package forward
+package idle
 
 import (
 	"fmt"
@@ -32,8 +32,10 @@ func saved(us float64, times int) time.Duration {
 	return time.Duration(us * float64(times) * float64(time.Microsecond))
 }
 
-// Attention returns runs whose attention is bmm, softmax, bmm, where one kernel could do it all.
-func Attention() []Case { return []Case{video(8), video(4), detector(1), detector(2)} }
+// AttentionRuns returns runs whose attention is bmm, softmax, bmm, where one kernel could do it all.
+func AttentionRuns() []OperatorRun {
+	return []OperatorRun{video(8), video(4), detector(1), detector(2)}
+}
 
 // frames are those of a video that TimeSformer was measured with.
 const frames = 8
@@ -41,53 +43,53 @@ const frames = 8
 // video is the spatial attention of facebook/timesformer-base-finetuned-k400 on an H100, with its GELU and norms.
 // Source of names, shapes and times: ops_unique_args.csv of that model in AMD-AGI/TraceLens, tests/traces/h100, with 8
 // frames; those of fewer are in proportion.
-func video(batch int) Case {
+func video(batch int) OperatorRun {
 	const heads, rows, width, hidden, inner = 12, 3137, 64, 768, 3072
 	all := rows * batch
 	times := float64(batch) / frames
 	scores, q, wide := []int{batch, heads, rows, rows}, []int{batch, heads, rows, width}, []int{1, all, hidden}
-	copied := func(us float64) op { return call(us, "aten::copy_", strided, q, q, nil) }
-	sum := call(37.2, "aten::add", plus, wide, wide, nil)
-	layerNorm := call(59.7, "aten::native_layer_norm", norm, wide, nil, []int{hidden}, []int{hidden}, nil)
+	copied := func(us float64) operator { return operatorCall(us, "aten::copy_", strided, q, q, nil) }
+	sum := operatorCall(37.2, "aten::add", plus, wide, wide, nil)
+	layerNorm := operatorCall(59.7, "aten::native_layer_norm", norm, wide, nil, []int{hidden}, []int{hidden}, nil)
 	const before, scaled, weights, after, layers = 1901.6, 1291.3, 5724.1, 1699.0, 12
-	layer := []op{layerNorm, linear(125.1, gemm128, all, hidden, 3*hidden), copied(59.1), copied(153.8), copied(59.1),
-		call(before, "aten::bmm", align1nn, []int{batch * heads, rows, width}, []int{batch * heads, width, rows}),
-		call(scaled, "aten::mul", scale, scores, nil),
-		call(weights, "aten::_softmax", softmax, scores, nil, nil),
-		call(after, "aten::bmm", align1nn, []int{batch * heads, rows, rows}, []int{batch * heads, rows, width}),
+	layer := []operator{layerNorm, linear(125.1, gemm128, all, hidden, 3*hidden), copied(59.1), copied(153.8), copied(59.1),
+		operatorCall(before, "aten::bmm", align1nn, []int{batch * heads, rows, width}, []int{batch * heads, width, rows}),
+		operatorCall(scaled, "aten::mul", scale, scores, nil),
+		operatorCall(weights, "aten::_softmax", softmax, scores, nil, nil),
+		operatorCall(after, "aten::bmm", align1nn, []int{batch * heads, rows, rows}, []int{batch * heads, rows, width}),
 		copied(59.1), linear(45.9, gemm128, all, hidden, hidden), sum, layerNorm,
-		linear(164.0, gemm128, all, hidden, inner), call(127.9, "aten::gelu", gelu, []int{1, all, inner}, nil),
+		linear(164.0, gemm128, all, hidden, inner), operatorCall(127.9, "aten::gelu", gelu, []int{1, all, inner}, nil),
 		linear(157.6, gemm128, all, inner, hidden), sum}
 	for i := range layer {
 		layer[i].us *= times
 	}
-	return Case{Name: fmt.Sprintf("TimeSformer, %d frames", batch), gpu: h100, layers: layers, layer: layer,
+	return OperatorRun{Name: fmt.Sprintf("TimeSformer, %d frames", batch), gpu: h100, layers: layers, layer: layer,
 		PerStep: saved(times*(before+scaled+weights+after)-fused(batch*heads, rows, width, flash), layers)}
 }
 
 // detector is the image encoder of google/owlv2-large-patch14-ensemble on an H100, its QuickGELU in one kernel.
 // Source: ops_unique_args.csv of that model in AMD-AGI/TraceLens, tests/traces/h100, with one image; times of more are
 // in proportion. The residual sum is that of TimeSformer, by its bytes.
-func detector(images int) Case {
+func detector(images int) OperatorRun {
 	const heads, width, hidden, inner, layers, rows = 16, 64, 1024, 4096, 24, 5185
 	all := images * rows
 	q, wide := []int{images, heads, rows, width}, []int{images, rows, hidden}
-	copied := call(14.0, "aten::copy_", strided, q, q, nil)
-	layerNorm := call(14.8, "aten::native_layer_norm", norm, wide, nil, []int{hidden}, []int{hidden}, nil)
-	sum := call(10.2, "aten::add", plus, wide, wide, nil)
+	copied := operatorCall(14.0, "aten::copy_", strided, q, q, nil)
+	layerNorm := operatorCall(14.8, "aten::native_layer_norm", norm, wide, nil, []int{hidden}, []int{hidden}, nil)
+	sum := operatorCall(10.2, "aten::add", plus, wide, wide, nil)
 	project := linear(20.9, gemm128, all, hidden, hidden)
 	const before, weights, after = 1083.5, 2186.9, 827.6
-	layer := []op{layerNorm, project, copied, project, copied, project, copied,
-		call(before, "aten::bmm", align1tn, []int{images * heads, rows, width}, []int{images * heads, width, rows}),
-		call(weights, "aten::_softmax", softmax, []int{images * heads, rows, rows}, nil, nil),
-		call(after, "aten::bmm", align1nn, []int{images * heads, rows, rows}, []int{images * heads, rows, width}),
+	layer := []operator{layerNorm, project, copied, project, copied, project, copied,
+		operatorCall(before, "aten::bmm", align1tn, []int{images * heads, rows, width}, []int{images * heads, width, rows}),
+		operatorCall(weights, "aten::_softmax", softmax, []int{images * heads, rows, rows}, nil, nil),
+		operatorCall(after, "aten::bmm", align1nn, []int{images * heads, rows, rows}, []int{images * heads, rows, width}),
 		copied, project, sum, layerNorm, linear(57.4, gemm128, all, hidden, inner),
-		call(30.7, "aten::gelu", gelu, []int{images, rows, inner}, nil),
+		operatorCall(30.7, "aten::gelu", gelu, []int{images, rows, inner}, nil),
 		linear(64.7, gemm128, all, inner, hidden), sum}
 	for i := range layer {
 		layer[i].us *= float64(images)
 	}
-	return Case{Name: "OWLv2, " + []string{"", "one image", "two images"}[images], gpu: h100, layers: layers,
+	return OperatorRun{Name: "OWLv2, " + []string{"", "one image", "two images"}[images], gpu: h100, layers: layers,
 		layer:   layer,
 		PerStep: saved(float64(images)*(before+weights+after)-fused(images*heads, rows, width, flash), layers)}
 }

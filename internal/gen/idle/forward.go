@@ -1,4 +1,4 @@
-package forward
+package idle
 
 import (
 	"bufio"
@@ -10,59 +10,59 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 )
 
-// Case is a run in which one thing is planted.
-type Case struct {
+// OperatorRun is a run in which one thing is planted.
+type OperatorRun struct {
 	Name string
 	// PerStep is what a step would be shorter by without the planted thing.
 	PerStep time.Duration
 
-	gpu         gpu
+	gpu         forwardGPU
 	layers      int
-	layer, tail []op
+	layer, tail []operator
 }
 
-// gpu is a device as recorders describe it: memory in bytes.
-type gpu struct {
+// forwardGPU is a device as recorders describe it: memory in bytes.
+type forwardGPU struct {
 	name          string
 	memory, units int64
 }
 
 var (
-	h100    = gpu{"NVIDIA H100 80GB HBM3", 85_018_279_936, 132}
-	rtx4090 = gpu{"NVIDIA GeForce RTX 4090", 25_393_692_672, 128}
+	h100    = forwardGPU{"NVIDIA H100 80GB HBM3", 85_018_279_936, 132}
+	rtx4090 = forwardGPU{"NVIDIA GeForce RTX 4090", 25_393_692_672, 128}
 )
 
-// op is an operator of PyTorch and the kernel that it launches.
-type op struct {
+// operator is an operator of PyTorch and the kernel that it launches.
+type operator struct {
 	name, dims, types string
 	kernel            string
 	us                float64
 }
 
 const (
-	steps      = 4
-	callTime   = 4_000  // ns of a launch call
-	opTime     = 8_000  // ns of an operator on the host
-	latency    = 2_500  // ns from the call to the start on an idle GPU
-	gap        = 900    // ns between two kernels of a stream
-	opened     = 50_000 // ns from the start of the window to the first step
-	mainThread = 1
+	operatorSteps      = 4
+	operatorCallTime   = 4_000  // ns of a launch call
+	opTime             = 8_000  // ns of an operator on the host
+	operatorLatency    = 2_500  // ns from the call to the start on an idle GPU
+	gap                = 900    // ns between two kernels of a stream
+	opened             = 50_000 // ns from the start of the window to the first step
+	operatorMainThread = 1
 )
 
 // event is a row of a recording: an operator, its launch call, its kernel, or a step.
 type event struct {
-	op         *op
+	op         *operator
 	start, end [3]int64 // of the operator, the call and the kernel
 	step       string
 	number     int64
 }
 
 // play runs the case: the host is far ahead of the GPU in each step and waits for it at its end.
-func (c Case) play() []event {
+func (c OperatorRun) play() []event {
 	var out []event
 	host, gpu, number := int64(opened), int64(0), int64(0)
 	seed := uint64(1)
-	run := func(list []op) {
+	run := func(list []operator) {
 		for i := range list {
 			o := &list[i]
 			number++
@@ -70,15 +70,15 @@ func (c Case) play() []event {
 			length := int64(1000 * o.us * (0.99 + 0.02*float64(seed>>40)/(1<<24)))
 			e := event{op: o, number: number}
 			e.start[0], e.end[0] = host, host+opTime
-			e.start[1] = host + (opTime-callTime)/2
-			e.end[1] = e.start[1] + callTime
-			e.start[2] = max(e.end[1]+latency, gpu+gap)
+			e.start[1] = host + (opTime-operatorCallTime)/2
+			e.end[1] = e.start[1] + operatorCallTime
+			e.start[2] = max(e.end[1]+operatorLatency, gpu+gap)
 			e.end[2] = e.start[2] + length
 			host, gpu = e.end[0], e.end[2]
 			out = append(out, e)
 		}
 	}
-	for n := range steps {
+	for n := range operatorSteps {
 		at, start := len(out), host
 		out = append(out, event{step: fmt.Sprintf("ProfilerStep#%d", n)})
 		for range c.layers {
@@ -96,7 +96,7 @@ func (c Case) play() []event {
 }
 
 // WriteTorch writes the run as torch.profiler does with record_shapes.
-func (c Case) WriteTorch(w io.Writer) error {
+func (c OperatorRun) WriteTorch(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, `{"schemaVersion": 1, "record_shapes": 1, "deviceProperties": [{"id": 0, "name": %q, "totalGlobalMem": %d, "numSms": %d}], "displayTimeUnit": "ms", "baseTimeNanoseconds": 1775078550000000000, "traceEvents": [`,
 		c.gpu.name, c.gpu.memory, c.gpu.units)
@@ -111,13 +111,13 @@ func (c Case) WriteTorch(w io.Writer) error {
 		correlation := fmt.Sprintf(`"correlation": %d`, e.number)
 		switch {
 		case e.step != "":
-			put("user_annotation", e.step, 1, mainThread, e.start[0], e.end[0], `"External id": 0`)
+			put("user_annotation", e.step, 1, operatorMainThread, e.start[0], e.end[0], `"External id": 0`)
 		case e.op == nil:
-			put("cuda_runtime", "cudaStreamSynchronize", 1, mainThread, e.start[1], e.end[1], correlation)
+			put("cuda_runtime", "cudaStreamSynchronize", 1, operatorMainThread, e.start[1], e.end[1], correlation)
 		default:
-			put("cpu_op", e.op.name, 1, mainThread, e.start[0], e.end[0],
+			put("cpu_op", e.op.name, 1, operatorMainThread, e.start[0], e.end[0],
 				fmt.Sprintf(`%s, "Input Dims": %s, "Input type": %s`, id, e.op.dims, e.op.types))
-			put("cuda_runtime", "cudaLaunchKernel", 1, mainThread, e.start[1], e.end[1], id+", "+correlation)
+			put("cuda_runtime", "cudaLaunchKernel", 1, operatorMainThread, e.start[1], e.end[1], id+", "+correlation)
 			put("kernel", e.op.kernel, 0, 7, e.start[2], e.end[2], fmt.Sprintf(`%s, "device": 0, "stream": 7, %s, "grid": [1024, 1, 1], "block": [128, 1, 1]`, id, correlation))
 		}
 	}
@@ -127,11 +127,11 @@ func (c Case) WriteTorch(w io.Writer) error {
 
 // WriteNsys writes the run as an export of Nsight Systems with the ranges of torch.cuda.profiler.emit_nvtx with
 // record_shapes: "aten::mm, op_id = 7, sizes = [[2, 3], [3, 4]]".
-func (c Case) WriteNsys(path string) error {
+func (c OperatorRun) WriteNsys(path string) error {
 	rows := []nsysgen.Row{{Kind: nsysgen.RowGPU, Name: c.gpu.name, Start: c.gpu.memory, Node: c.gpu.units}}
 	add := func(kind nsysgen.RowKind, name string, e *event, part int) {
 		rows = append(rows, nsysgen.Row{Kind: kind, Name: name, Start: e.start[part], End: e.end[part],
-			Thread: mainThread, Correlation: e.number, Stream: 7, Grid: 1024})
+			Thread: operatorMainThread, Correlation: e.number, Stream: 7, Grid: 1024})
 	}
 	for _, e := range c.play() {
 		switch {
@@ -165,14 +165,14 @@ func tensors(dtype string, dims ...[]int) (string, string) {
 
 const bf16 = "c10::BFloat16"
 
-// call is an operator on tensors of bfloat16.
-func call(us float64, name, kernel string, dims ...[]int) op {
-	o := op{name: name, kernel: kernel, us: us}
+// operatorCall is an operator on tensors of bfloat16.
+func operatorCall(us float64, name, kernel string, dims ...[]int) operator {
+	o := operator{name: name, kernel: kernel, us: us}
 	o.dims, o.types = tensors(bf16, dims...)
 	return o
 }
 
 // linear is a product with a weight and a bias.
-func linear(us float64, kernel string, m, k, n int) op {
-	return call(us, "aten::addmm", kernel, []int{n}, []int{m, k}, []int{k, n}, nil, nil)
+func linear(us float64, kernel string, m, k, n int) operator {
+	return operatorCall(us, "aten::addmm", kernel, []int{n}, []int{m, k}, []int{k, n}, nil, nil)
 }
