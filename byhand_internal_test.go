@@ -1,7 +1,10 @@
 package strata
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -335,6 +338,14 @@ func TestTextOfAReport(t *testing.T) {
 	if a, b := print(ReportText{}), print(ReportText{Width: 120}); a != b || print(ReportText{Width: 1}) == b {
 		t.Errorf("the usual width is not 120 columns:\n%s", a)
 	}
+	r.Notes = append([]string{"a note of fifty-eight letters takes all of a line of sixty"}, r.Notes...)
+	if text := print(ReportText{Width: 60}); !strings.Contains(text, "\n- "+r.Notes[0]+"\n") {
+		t.Errorf("sixty letters do not fit into sixty columns:\n%s", text)
+	}
+	if text := print(ReportText{Width: 59}); !strings.Contains(text, " of\n  sixty\n") {
+		t.Errorf("sixty letters fit into fewer columns:\n%s", text)
+	}
+	r.Notes = r.Notes[1:]
 	// Each section has a heading of the second level in Markdown.
 	var headings []string
 	for line := range strings.Lines(print(ReportText{Markdown: true})) {
@@ -458,7 +469,7 @@ func TestRankLeavesOutWhatNoiseHides(t *testing.T) {
 	r := &Report{found: []finding.Finding{sized("large", .5, finding.AboveFloor, finding.Recoverable),
 		sized("at", .01, finding.IdleTime, finding.Recoverable), sized("below", .0099, finding.IdleTime,
 			finding.Recoverable),
-		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("operator", .9, finding.LargestOperator,
+		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("doubted", 0, finding.Coverage, finding.NoMeasure), sized("operator", .9, finding.LargestOperator,
 			finding.Taken)},
 		Host: hostoverhead.Yes, host: &hostoverhead.Verdict{Ranks: []hostoverhead.RankVerdict{{Stages: []hostoverhead.StageVerdict{
 			{Stage: layer.StageDecode, Verdict: hostoverhead.Yes}, {Stage: layer.StagePrefill,
@@ -468,9 +479,9 @@ func TestRankLeavesOutWhatNoiseHides(t *testing.T) {
 	for _, f := range r.Findings {
 		got = append(got, strings.TrimSpace(f.Code+" "+f.Evidence))
 	}
-	same(t, "findings", got, "large The host bounds the steps: the gain may be none.", "at")
-	if n := len(r.Found()); n != 5 {
-		t.Errorf("%d findings in all, want 5", n)
+	same(t, "findings", got, "doubted", "large The host bounds the steps: the gain may be none.", "at")
+	if n := len(r.Found()); n != 6 {
+		t.Errorf("%d findings in all, want 6", n)
 	}
 	for stage, want := range map[layer.Stage]bool{layer.StageDecode: true, layer.StagePrefill: false, "": true} {
 		if got := r.hostBound(stage); got != want {
@@ -722,4 +733,23 @@ func TestNumbersOfTables(t *testing.T) {
 		percentOf(1, 0, 1),
 		percentOf(1, 8, 1), percentOf(1, 8, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4))}
 	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "-1.000", "0 0.25")
+}
+
+// TestPatternOfOneFile: a pattern that fits one file is that, and gives the recording its name.
+func TestPatternOfOneFile(t *testing.T) {
+	pattern := filepath.Join(t.TempDir(), "*.json")
+	text := `{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2,"pid":0,"tid":7,"args":{"device":0,"stream":7}}]}`
+	if err := os.WriteFile(filepath.Join(filepath.Dir(pattern), "one.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(t.Context(), pattern, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Parts) != 1 || r.Name != pattern {
+		t.Errorf("%d files as %s", len(r.Parts), r.Name)
+	}
+	if _, err := Open(t.Context(), pattern+"l", Options{}); !errors.Is(err, trace.ErrNoTrace) {
+		t.Errorf("no file: %v", err)
+	}
 }

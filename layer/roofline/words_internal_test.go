@@ -240,3 +240,62 @@ func TestSlotsOfStages(t *testing.T) {
 		t.Errorf("%+v of headings %v", s.ops, s.group)
 	}
 }
+
+// TestPassesWithAFloor: operators with half of the GPU time and more have one.
+func TestPassesWithAFloor(t *testing.T) {
+	for _, c := range []struct {
+		pass Pass
+		want bool
+	}{{Pass{Floor: 1, Wall: 1, Covered: 0.5}, true}, {Pass{Wall: 1, Covered: 0.5}, false}, {Pass{Floor: 1, Covered: 0.5}, false},
+		{Pass{Floor: 1, Wall: 1, Covered: 0.49}, false}} {
+		if got := c.pass.HasFloor(); got != c.want {
+			t.Errorf("%+v: %t", c.pass, got)
+		}
+	}
+}
+
+// TestTypesOfAModel: the cache has the type of the activations where nobody says another, those bf16 where the config
+// says nothing; sizes are one at least.
+func TestTypesOfAModel(t *testing.T) {
+	for _, c := range []struct {
+		plan, cache string
+		want        model
+	}{{"", "", model{tp: 1, ep: 1, activation: "bf16", cache: "bf16"}}, {"fp16", "", model{tp: 1, ep: 1, activation: "fp16", cache: "fp16"}},
+		{"fp16", "fp8", model{tp: 1, ep: 1, activation: "fp16", cache: "fp8"}}} {
+		if got := newModel(nil, &profile.Plan{DType: c.plan}, &Options{CacheDType: c.cache}); *got != c.want {
+			t.Errorf("%+v: %+v", c, *got)
+		}
+	}
+}
+
+// TestSeenByWhatRanBefore: two requests that were prefilled with five tokens and decode the second time see nine tokens
+// together. Other requests, another model and a window that begins later say nothing.
+func TestSeenByWhatRanBefore(t *testing.T) {
+	pass := func(stage layer.Stage, tokens int64, batch, model int) layer.ForwardPass {
+		return layer.ForwardPass{Stage: stage, Tokens: tokens, Batch: batch, Model: model}
+	}
+	prefill, decode := pass(layer.StagePrefill, 5, 2, 0), pass(layer.StageDecode, 2, -1, 0)
+	one, alone := pass(layer.StagePrefill, 5, -1, 0), pass(layer.StageDecode, 1, 1, 0)
+	grids := pass(layer.StagePrefill, 5, -1, 0)
+	grids.StageEvidence, grids.TokenEvidence = layer.StageByKernels, fromGrids
+	for name, c := range map[string]struct {
+		passes []layer.ForwardPass
+		want   float64
+	}{
+		"second decode": {[]layer.ForwardPass{prefill, decode, decode}, 4.5}, "first decode": {[]layer.ForwardPass{prefill, decode}, 3.5},
+		"of one request": {[]layer.ForwardPass{one, alone}, 6}, "two prompts": {[]layer.ForwardPass{pass(layer.StagePrefill, 3, 1, 0),
+			pass(layer.StagePrefill, 4, 1, 0), decode}, 4.5},
+		"no prefill": {[]layer.ForwardPass{decode, decode}, 0}, "more prompts": {[]layer.ForwardPass{pass(layer.StagePrefill, 9, 3, 0), decode}, 0},
+		"a prompt of unknown requests": {[]layer.ForwardPass{one, decode}, 0},
+		"another model between":        {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 9, 9, 1), decode}, 3.5},
+		"others between":               {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 3, 3, 0), decode}, 0},
+		"a prompt":                     {[]layer.ForwardPass{prefill}, 1}, "a prompt by its kernels": {[]layer.ForwardPass{grids}, 1},
+		"a prompt of unknown size": {[]layer.ForwardPass{one}, 0}, "no tokens": {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 0, 0, 0)}, 0},
+		"more tokens than requests": {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 4, 2, 0)}, 0},
+	} {
+		w := &walk{device: &layer.Device{Passes: c.passes}}
+		if got := w.seenBy(len(c.passes) - 1); got != c.want {
+			t.Errorf("%s: %v tokens, want %v", name, got, c.want)
+		}
+	}
+}
