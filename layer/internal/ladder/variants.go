@@ -24,20 +24,16 @@ type reading struct {
 	pass    segment.Pass
 }
 
-// rowsOf are the kernels of a pass's line as the model sees them. end is when the GPU last ended what it ran before.
-func (w *Work) rowsOf(line []int32, end trace.Time) ([]segment.Row, trace.Time) {
-	rows := make([]segment.Row, len(line))
+// stretchOf is a line of kernels with its times. end is when the GPU last ended what it ran before.
+func (w *Work) stretchOf(s *Sequence, line []int32, end trace.Time) (segment.Stretch, trace.Time) {
+	out := segment.Stretch{Sequence: s, Gap: make([]segment.Span, len(line)), Time: make([]segment.Span, len(line))}
 	for k, i := range line {
 		e := w.Act(i)
-		rows[k] = segment.Row{Name: w.ID[i], Time: segment.SpanOf(int64(e.Duration())),
-			Gap: segment.SpanOf(int64(e.Start() - end))}
+		out.Time[k], out.Gap[k] = segment.SpanOf(int64(e.Duration())), segment.SpanOf(int64(e.Start()-end))
 		end = max(end, e.End())
 	}
-	return rows, end
+	return out, end
 }
-
-// names says what names have in common.
-func (w *Work) names() segment.Names { return segment.Names{Base: w.base, Role: w.roles} }
 
 // findVariants groups the passes by what they run, divides those between which a boundary is missing, and reads those
 // with missing records by the others.
@@ -50,7 +46,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	if divided := w.divideHidden(results, segment.Hidden(all)); len(divided) > len(results) {
 		results, all = divided, w.stretchesOf(divided)
 	}
-	clusters, pieces := segment.Find(all, w.names(), func() bool { return w.Ended() != nil })
+	clusters, pieces := segment.Find(all, func() bool { return w.Ended() != nil })
 	if w.Ended() != nil {
 		return results
 	}
@@ -96,22 +92,17 @@ func markEdges(results []*Result) {
 // stretchesOf are passes as the model sees them: of those that run the same, only some with their times.
 func (w *Work) stretchesOf(results []*Result) []segment.Stretch {
 	all := make([]segment.Stretch, len(results))
-	first, seen := map[*Sequence]int{}, map[*Sequence]int{}
+	seen := map[*Sequence]int{}
 	end := w.Act(results[0].line[0]).Start()
 	for p, r := range results {
 		if p > 0 {
 			all[p-1].After = max(0, int64(w.Act(r.line[0]).Start()-end))
 		}
-		k, again := first[r.Seq]
-		if !again {
-			first[r.Seq] = p
-		} else {
-			all[p].Like = k + 1
-		}
 		if seen[r.Seq]++; seen[r.Seq] <= segment.TimedAlike {
-			all[p].Rows, end = w.rowsOf(r.line, end)
+			all[p], end = w.stretchOf(r.Seq, r.line, end)
 			continue
 		}
+		all[p].Sequence = r.Seq
 		for _, i := range r.line[max(0, len(r.line)-1):] {
 			end = max(end, w.Act(i).End())
 		}
@@ -169,7 +160,7 @@ func (w *Work) divide(r *Result, passes []segment.Pass) []*Result {
 func (w *Work) byVariant(r *Result) {
 	lead := r.variant.lead
 	of := lead.layersOfLine()
-	if lead.Count == 0 || len(of) != len(r.variant.Columns) {
+	if lead.Count == 0 || len(of) != r.variant.Len() {
 		return
 	}
 	layers := make([]int32, len(r.line))
@@ -248,14 +239,14 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 	if m.UseAnchors || len(kernels) < 2 {
 		return nil, Evidence{}
 	}
-	rows, _ := w.rowsOf(kernels, w.Act(kernels[0]).Start())
+	s, _ := w.stretchOf(w.sequenceOf(kernels), kernels, w.Act(kernels[0]).Start())
 	marks := w.marksOf(kernels)
-	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, segment.Bounds(rows, marks, w.base)))
+	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, segment.Bounds(s, marks)))
 	if len(bounds) == 0 {
 		return nil, Evidence{}
 	}
-	all := stretches(rows, bounds)
-	clusters, pieces := segment.Find(all, w.names(), func() bool { return w.Ended() != nil })
+	all := stretches(s, bounds)
+	clusters, pieces := segment.Find(all, func() bool { return w.Ended() != nil })
 	if w.Ended() != nil || !w.recurs(all, clusters, pieces) {
 		return nil, Evidence{}
 	}
@@ -284,17 +275,17 @@ func placesIn(kernels, line []int32) []int32 {
 	return place
 }
 
-// stretches are the rows between bounds.
-func stretches(rows []segment.Row, bounds []int) []segment.Stretch {
+// stretches are the parts of one between bounds.
+func stretches(s segment.Stretch, bounds []int) []segment.Stretch {
 	all := make([]segment.Stretch, len(bounds)+1)
 	from := 0
 	for p := range all {
-		to := len(rows)
+		to := s.Len()
 		if p < len(bounds) {
 			to = bounds[p]
-			all[p].After = int64(rows[to].Gap)
+			all[p].After = int64(s.Gap[to])
 		}
-		all[p].Rows = rows[from:to:to]
+		all[p].Sequence, all[p].Gap, all[p].Time = s.Slice(from, to), s.Gap[from:to], s.Time[from:to]
 		from = to
 	}
 	all[0].Open.Start, all[len(all)-1].Open.End = true, true
@@ -406,14 +397,14 @@ const smallPass = 40
 func (w *Work) recurs(all []segment.Stretch, clusters []segment.Cluster, pieces []segment.Piece) bool {
 	layers, kinds := make([]int, len(clusters)), map[int]int{}
 	for c := range clusters {
-		if n := segment.Number(w.sequence(segment.NamesOf(clusters[c].Columns))); n >= segment.StackLayers {
+		if n := segment.Number(clusters[c].Sequence); n >= segment.StackLayers {
 			layers[c] = n
 			kinds[n]++
 		}
 	}
 	kernels, again, stacked := 0, 0, 0
 	for p := range all {
-		kernels += len(all[p].Rows)
+		kernels += all[p].Len()
 		for _, x := range pieces[p].Passes {
 			if x.Profile == segment.Outside {
 				continue

@@ -35,13 +35,14 @@ const (
 // Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, after sampling, and
 // where the GPU rests at a place that recurs. Between the end of one pass and the beginning of the next it is where
 // the GPU idles longest.
-func Bounds(rows []Row, marks []Mark, base []int32) []int {
-	is := make([]bool, len(rows)+1)
-	usual := usualGap(rows, marks, 0)
-	byMarks(rows, marks, is, usual)
-	for _, i := range restPlaces(rows, marks, base, usual) {
+func Bounds(s Stretch, marks []Mark) []int {
+	n := s.Len()
+	is := make([]bool, n+1)
+	usual := usualGap(s.Gap, marks, 0)
+	byMarks(s.Gap, marks, is, usual)
+	for _, i := range restPlaces(s, marks, usual) {
 		near := false
-		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
+		for k := max(0, i-shortest); k <= min(n, i+shortest); k++ {
 			near = near || is[k]
 		}
 		if !near {
@@ -49,7 +50,7 @@ func Bounds(rows []Row, marks []Mark, base []int32) []int {
 		}
 	}
 	var out []int
-	for i := shortest; i <= len(rows)-shortest; i++ {
+	for i := shortest; i <= n-shortest; i++ {
 		if is[i] && (len(out) == 0 || i-out[len(out)-1] >= shortest) {
 			out = append(out, i)
 		}
@@ -60,48 +61,44 @@ func Bounds(rows []Row, marks []Mark, base []int32) []int {
 // Hidden returns where stretches are to be divided that begin or end with what another one is that several run, if
 // the GPU rests there longer than within that one: nobody saw the boundary, as it occurs only once.
 func Hidden(all []Stretch) [][]int {
-	count := make([]int, len(all))
+	count, first := map[*Sequence]int{}, map[*Sequence]int{}
+	var known []*Sequence
 	for k := range all {
-		if first := all[k].Like - 1; first >= 0 {
-			count[k], count[first] = -1, count[first]+1
+		if count[all[k].Sequence]++; count[all[k].Sequence] == 2 && all[k].Len() >= shortest {
+			known = append(known, all[k].Sequence)
 		}
 	}
-	var known [][]Row
-	for k, n := range count {
-		if n > 0 && len(all[k].Rows) >= shortest {
-			known = append(known, all[k].Rows)
-		}
-	}
-	slices.SortStableFunc(known, func(a, b []Row) int { return len(b) - len(a) })
+	slices.SortStableFunc(known, func(a, b *Sequence) int { return b.Len() - a.Len() })
 	known = known[:min(len(known), maxClusters)]
 	out := make([][]int, len(all))
 	for k := range all {
-		if first := all[k].Like - 1; first >= 0 {
-			out[k] = out[first]
-		} else {
-			out[k] = hiddenIn(all[k].Rows, known)
+		if f, ok := first[all[k].Sequence]; ok {
+			out[k] = out[f]
+			continue
 		}
+		first[all[k].Sequence] = k
+		out[k] = hiddenIn(all[k].ID, all[k].Gap, known)
 	}
 	return out
 }
 
-// hiddenIn returns where rows are to be divided, ascending.
-func hiddenIn(rows []Row, known [][]Row) []int {
+// hiddenIn returns where kernels are to be divided, ascending.
+func hiddenIn(ids []int32, gap []Span, known []*Sequence) []int {
 	for _, o := range known {
-		n, m := len(rows), len(o)
+		n, m := len(ids), o.Len()
 		if n < m+shortest {
 			continue
 		}
 		for _, at := range []int{n - m, m} {
-			in := rows[:at]
+			from := 0
 			if at == n-m {
-				in = rows[at:]
+				from = at
 			}
-			if !sameNames(in, o) || rows[at].Gap <= longestRest(in) {
+			if !slices.Equal(ids[from:from+m], o.ID) || gap[at] <= slices.Max(gap[from+1:from+m]) {
 				continue
 			}
-			out := append(hiddenIn(rows[:at], known), at)
-			for _, x := range hiddenIn(rows[at:], known) {
+			out := append(hiddenIn(ids[:at], gap[:at], known), at)
+			for _, x := range hiddenIn(ids[at:], gap[at:], known) {
 				out = append(out, at+x)
 			}
 			return out
@@ -110,20 +107,12 @@ func hiddenIn(rows []Row, known [][]Row) []int {
 	return nil
 }
 
-// longestRest is how long the GPU idles at most between rows.
-func longestRest(rows []Row) (longest Span) {
-	for _, r := range rows[1:] {
-		longest = max(longest, r.Gap)
-	}
-	return longest
-}
-
 // usualGap is the idle time before a kernel that nine in ten do not exceed, of those with all of some marks.
-func usualGap(rows []Row, marks []Mark, of Mark) Span {
+func usualGap(gap []Span, marks []Mark, of Mark) Span {
 	var gaps []Span
-	for i, r := range rows {
+	for i, g := range gap {
 		if marks[i]&of == of {
-			gaps = append(gaps, r.Gap)
+			gaps = append(gaps, g)
 		}
 	}
 	if len(gaps) == 0 {
@@ -134,11 +123,11 @@ func usualGap(rows []Row, marks []Mark, of Mark) Span {
 }
 
 // byMarks notes the places before embeddings, and after sampling where work follows without one.
-func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
+func byMarks(gap []Span, marks []Mark, is []bool, usual Span) {
 	rest := func(from, to, prefer int) { // the longest rest in [from, to], if there is one
 		best := prefer
 		for i := from; i <= to; i++ {
-			if rows[i].Gap > rests*usual && rows[i].Gap > rows[best].Gap {
+			if gap[i] > rests*usual && gap[i] > gap[best] {
 				best = i
 			}
 		}
@@ -169,48 +158,48 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 // restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests, or of those
 // after it: what a prefill ends with, another pass does not. A replay is one pass at most: in it the GPU waits for
 // kernels, not for the host. Kernels that calls of their own launch wait for the host anyway.
-func restPlaces(rows []Row, marks []Mark, base []int32, usual Span) []int {
-	alone := max(usual, usualGap(rows, marks, Alone))
+func restPlaces(s Stretch, marks []Mark, usual Span) []int {
+	alone := max(usual, usualGap(s.Gap, marks, Alone))
 	rest := func(i int) bool {
 		switch {
 		case marks[i]&Inside != 0:
 			return false
 		case marks[i]&Alone != 0:
-			return rows[i].Gap > rests*alone
+			return s.Gap[i] > rests*alone
 		}
-		return rows[i].Gap > rests*usual
+		return s.Gap[i] > rests*usual
 	}
-	type place struct{ a, b, c, d int32 }
-	of := func(i, k int) [2]place { // what is around kernels i … k−1
-		p := place{-1, base[rows[i-1].Name], base[rows[k].Name], -1}
+	type around struct{ a, b, c, d int32 }
+	of := func(i, k int) [2]around { // what is around kernels i … k−1
+		p := around{-1, s.Base[i-1], s.Base[k], -1}
 		if i > 1 {
-			p.a = base[rows[i-2].Name]
+			p.a = s.Base[i-2]
 		}
-		if k+1 < len(rows) {
-			p.d = base[rows[k+1].Name]
+		if k+1 < s.Len() {
+			p.d = s.Base[k+1]
 		}
-		return [2]place{p, {-1, -1, p.c, p.d}}
+		return [2]around{p, {-1, -1, p.c, p.d}}
 	}
-	resting := map[place]int{}
-	for i := 1; i < len(rows); i++ {
+	resting := map[around]int{}
+	for i := 1; i < s.Len(); i++ {
 		if rest(i) {
 			for _, p := range of(i, i) {
 				resting[p]++
 			}
 		}
 	}
-	all := map[place][]int{}
-	for i := 1; i < len(rows); i++ {
+	all := map[around][]int{}
+	for i := 1; i < s.Len(); i++ {
 		for _, p := range of(i, i) {
 			if resting[p] > 0 {
 				all[p] = append(all[p], i)
 			}
 		}
 	}
-	maps.DeleteFunc(all, func(p place, at []int) bool { return len(at) < 2 || 100*resting[p] < restsMost*len(at) })
-	between := map[place]int{} // how often a few kernels are there
-	for i := 1; i < len(rows) && len(all) > 0; i++ {
-		for k := i + 1; k <= min(i+fewDropped, len(rows)-1); k++ {
+	maps.DeleteFunc(all, func(p around, at []int) bool { return len(at) < 2 || 100*resting[p] < restsMost*len(at) })
+	between := map[around]int{} // how often a few kernels are there
+	for i := 1; i < s.Len() && len(all) > 0; i++ {
+		for k := i + 1; k <= min(i+fewDropped, s.Len()-1); k++ {
 			if p := of(i, k)[0]; all[p] != nil && p != of(i, i)[0] {
 				between[p]++
 			}

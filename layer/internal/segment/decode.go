@@ -5,14 +5,6 @@ import (
 	"slices"
 )
 
-// A Stretch is consecutive kernels.
-type Stretch struct {
-	Rows  []Row
-	After int64 // the GPU idles so long after the last one
-	Open  Cuts
-	Like  int // 1 + the index of an earlier one that runs the same; its Rows may then be nil. 0: nobody knows
-}
-
 // A Reading is a stretch of kernels as passes.
 type Reading struct {
 	Cost   float64
@@ -41,7 +33,7 @@ const (
 // place is a state: a column of all profiles in a row, or outside.
 type place struct {
 	column int32 // of all profiles; outside: −1
-	insert bool
+	insert bool  // foreign, and follows that column
 }
 
 // node is the best way to a state at a kernel.
@@ -55,37 +47,46 @@ type node struct {
 
 type decoder struct {
 	profiles []*Profile
-	start    []int32 // of each profile's columns
-	of       []int32 // profile of a column
-	rows     []Row
-	after    int64
+	start    []int32   // of each profile's columns
+	of       []int32   // profile of a column
+	named    [][]int32 // by profile: the columns with the name of this kernel
+	s        *Stretch
 	nodes    [][]node // by kernel
 	best     float64  // of the nodes of this kernel
 	seen     []int32  // index of a state's node of this kernel, by state; valid where stamp is the kernel's
 	stamp    []int32
 }
 
-// Decode reads a stretch as passes of the profiles.
-func Decode(s Stretch, profiles []*Profile) Reading {
-	rows, open := s.Rows, s.Open
-	d := &decoder{profiles: profiles, rows: rows, after: s.After}
+// mostOf is what so many kernels of passes cost at most.
+func mostOf(kernels int) float64 { return costGivenUp + costForeign*(1-ReadClose)*float64(kernels) }
+
+// Decode reads a stretch as passes of the profiles. What costs more than most is no such stretch.
+func Decode(s Stretch, profiles []*Profile, most float64) Reading {
+	d := &decoder{profiles: profiles, s: &s}
 	for q, p := range profiles {
 		d.start = append(d.start, int32(len(d.of)))
-		d.of = append(d.of, slices.Repeat([]int32{int32(q)}, len(p.Columns))...)
+		d.of = append(d.of, slices.Repeat([]int32{int32(q)}, p.Len())...)
 	}
 	d.seen, d.stamp = make([]int32, 2*len(d.of)+2), make([]int32, 2*len(d.of)+2)
-	if len(rows) == 0 || len(d.of) == 0 {
+	if s.Len() == 0 || len(d.of) == 0 {
 		return Reading{}
 	}
-	d.nodes = make([][]node, len(rows))
-	d.first(open.Start)
-	most := costGivenUp + costForeign*(1-ReadClose)*float64(len(rows))
-	for i := 1; i < len(rows); i++ {
-		if d.step(i); d.best > most {
-			return Reading{} // it is no such pass
+	d.nodes = make([][]node, s.Len())
+	d.named = make([][]int32, len(profiles))
+	for i := range s.Len() {
+		for q, p := range profiles {
+			d.named[q] = p.at[s.ID[i]]
+		}
+		if i == 0 {
+			d.first()
+		} else {
+			d.step(i)
+		}
+		if d.best > most {
+			return Reading{}
 		}
 	}
-	return d.trace(open)
+	return d.trace()
 }
 
 // local returns the profile of a column and its number there.
@@ -120,15 +121,15 @@ func (d *decoder) reach(i int, p place, cost float64, from int32, next bool) {
 }
 
 // first enters the states of the first kernel.
-func (d *decoder) first(open bool) {
+func (d *decoder) first() {
 	d.best = math.Inf(1)
 	for q, p := range d.profiles {
-		d.enter(0, q, 0, -1, int64(d.rows[0].Gap))
-		if !open {
+		d.enter(0, q, 0, -1, d.s.idle(0))
+		if !d.s.Open.Start {
 			continue
 		}
-		for _, t := range p.at[d.rows[0].Name] {
-			d.reach(0, place{d.start[q] + t, false}, math.Log(float64(len(p.Columns)))+costName, -1, true)
+		for _, t := range d.named[q] {
+			d.reach(0, place{d.start[q] + t, false}, math.Log(float64(p.Len()))+costName, -1, true)
 		}
 	}
 	d.reach(0, place{Outside, false}, costLeave+costOutside, -1, true)
@@ -137,9 +138,9 @@ func (d *decoder) first(open bool) {
 
 // enter begins a pass of profile q at kernel i, whose first columns may be missing as the GPU idles so long.
 func (d *decoder) enter(i, q int, cost float64, from int32, idle int64) {
-	p, r := d.profiles[q], &d.rows[i]
-	d.reach(i, place{d.start[q], false}, cost+p.emit(0, r), from, true)
-	for k, t := range p.at[r.Name] {
+	p := d.profiles[q]
+	d.reach(i, place{d.start[q], false}, cost+p.emit(0, d.s.Sequence, i), from, true)
+	for k, t := range d.named[q] {
 		if t == 0 {
 			continue
 		}
@@ -152,7 +153,7 @@ func (d *decoder) enter(i, q int, cost float64, from int32, idle int64) {
 
 // step follows all paths to kernel i.
 func (d *decoder) step(i int) {
-	r := &d.rows[i]
+	idle := d.s.idle(i)
 	before := d.best
 	d.best = math.Inf(1)
 	// the best way to have ended a pass before i whose end is there, or to have been outside
@@ -167,16 +168,16 @@ func (d *decoder) step(i int) {
 			continue
 		}
 		p, j := d.local(n.column)
-		if t := j + 1; t < len(p.Columns) {
-			d.reach(i, place{n.column + 1, false}, n.cost+p.emit(t, r), int32(k), false)
+		if j+1 < p.Len() {
+			d.reach(i, place{n.column + 1, false}, n.cost+p.emit(j+1, d.s.Sequence, i), int32(k), false)
 		}
 		if n.insert {
 			d.reach(i, n.place, n.cost+costInsert2, int32(k), false)
 		} else {
 			d.reach(i, place{n.column, true}, n.cost+costInsert, int32(k), false)
 		}
-		if end := n.cost + p.skip(j+1, len(p.Columns), int64(r.Gap)); end < left &&
-			(j+1 == len(p.Columns) || p.takes(j+1, len(p.Columns)) <= int64(r.Gap)+slack) {
+		if end := n.cost + p.skip(j+1, p.Len(), idle); end < left &&
+			(j+1 == p.Len() || p.takes(j+1, p.Len()) <= idle+slack) {
 			left, leftFrom = end, int32(k)
 		}
 	}
@@ -187,10 +188,9 @@ func (d *decoder) step(i int) {
 		}
 	}
 	if leftFrom >= 0 {
-		idle := int64(r.Gap)
 		if n := d.nodes[i-1][leftFrom]; n.column != Outside {
 			p, j := d.local(n.column)
-			idle -= p.takes(j+1, len(p.Columns))
+			idle -= p.takes(j+1, p.Len())
 			d.reach(i, place{Outside, false}, left+costLeave+costOutside, leftFrom, true)
 		}
 		for q := range d.profiles {
@@ -203,27 +203,27 @@ func (d *decoder) step(i int) {
 // jump skips columns from a node of the kernel before i on: few in any case, many where the GPU idles long enough,
 // and, where nothing goes on, some although it does not.
 func (d *decoder) jump(i int, k int32, stuck bool) {
-	n, r := &d.nodes[i-1][k], &d.rows[i]
+	n, idle := &d.nodes[i-1][k], d.s.idle(i)
 	p, j := d.local(n.column)
-	most := p.least[j+1] + int64(r.Gap) + slack // the least time up to where it may go on
-	if j+1 < len(p.Columns) && p.least[j+2] > most && p.Columns[j+1].Name == r.Name {
+	most := p.least[j+1] + idle + slack // the least time up to where it may go on
+	if j+1 < p.Len() && p.least[j+2] > most && p.ID[j+1] == d.s.ID[i] {
 		return // it goes on, and nothing can be missing
 	}
-	for t := j + 2; t < min(j+2+fewDropped, len(p.Columns)); t++ {
-		if c := p.emit(t, r); c < costForeign {
-			d.reach(i, place{n.column + int32(t-j), false}, n.cost+p.skip(j+1, t, int64(r.Gap))+c, k, false)
+	for t := j + 2; t < min(j+2+fewDropped, p.Len()); t++ {
+		if c := p.emit(t, d.s.Sequence, i); c < costForeign {
+			d.reach(i, place{n.column + int32(t-j), false}, n.cost+p.skip(j+1, t, idle)+c, k, false)
 		}
 	}
-	if !stuck && (j+2+fewDropped >= len(p.Columns) || p.least[j+2+fewDropped] > most) {
+	if !stuck && (j+2+fewDropped >= p.Len() || p.least[j+2+fewDropped] > most) {
 		return
 	}
-	all := p.at[r.Name]
+	all := d.named[d.of[n.column]]
 	first, _ := slices.BinarySearch(all, int32(j+2+fewDropped))
 	for x, t := range all[first:] {
 		if x >= maxJumps || p.least[t] > most && (!stuck || x >= maxWithout) {
 			break
 		}
-		d.reach(i, place{n.column + t - int32(j), false}, n.cost+p.skip(j+1, int(t), int64(r.Gap))+costName, k, false)
+		d.reach(i, place{n.column + t - int32(j), false}, n.cost+p.skip(j+1, int(t), idle)+costName, k, false)
 	}
 }
 
@@ -244,16 +244,16 @@ func (d *decoder) prune(i int) {
 }
 
 // trace follows the best path back.
-func (d *decoder) trace(open Cuts) Reading {
-	last := len(d.rows) - 1
+func (d *decoder) trace() Reading {
+	last := d.s.Len() - 1
 	at, out := -1, Reading{Cost: math.Inf(1)}
 	for k, n := range d.nodes[last] {
 		cost := n.cost
 		if n.column != Outside {
 			p, j := d.local(n.column)
-			end := p.skip(j+1, len(p.Columns), d.after)
-			if open.End { // the window ends anywhere, as it begins anywhere
-				end = min(end, math.Log(float64(len(p.Columns))))
+			end := p.skip(j+1, p.Len(), d.s.After)
+			if d.s.Open.End { // the window ends anywhere, as it begins anywhere
+				end = min(end, math.Log(float64(p.Len())))
 			}
 			cost += end
 		}
@@ -264,7 +264,7 @@ func (d *decoder) trace(open Cuts) Reading {
 	if at < 0 {
 		return out
 	}
-	path := make([]node, len(d.rows))
+	path := make([]node, d.s.Len())
 	for i := last; i >= 0; i-- {
 		path[i] = d.nodes[i][at]
 		at = int(path[i].from)
@@ -274,14 +274,14 @@ func (d *decoder) trace(open Cuts) Reading {
 		for to < len(path) && !path[to].next {
 			to++
 		}
-		out.Passes = append(out.Passes, d.pass(path, i, to, open))
+		out.Passes = append(out.Passes, d.pass(path, i, to))
 		i = to
 	}
 	return out
 }
 
 // pass describes the kernels [from, to) of a path, which are one pass.
-func (d *decoder) pass(path []node, from, to int, open Cuts) Pass {
+func (d *decoder) pass(path []node, from, to int) Pass {
 	out := Pass{Profile: Outside, From: from, To: to, Column: make([]int32, to-from)}
 	want := 0
 	for i := from; i < to; i++ {
@@ -298,25 +298,15 @@ func (d *decoder) pass(path []node, from, to int, open Cuts) Pass {
 			continue
 		}
 		out.Column[i-from] = int32(j)
-		d.miss(&out, p, want, j, i, i == 0 && open.Start)
+		d.miss(&out, p, want, j, i, i == 0 && d.s.Open.Start)
 		want = j + 1
 	}
 	if out.Profile == Outside {
 		return out
 	}
-	if p := d.profiles[out.Profile]; want < len(p.Columns) {
-		if to == len(path) && open.End {
-			out.Cut.End = true
-		} else {
-			out.Missing = append(out.Missing, Gap{want, len(p.Columns), to})
-			idle := d.after
-			if to < len(path) {
-				idle = int64(d.rows[to].Gap)
-			}
-			if len(p.Columns)-want > fewDropped && !p.fits(want, len(p.Columns), idle) {
-				out.NoTime += len(p.Columns) - want
-			}
-		}
+	p := d.profiles[out.Profile]
+	if out.Cut.End = want < p.Len() && to == len(path) && d.s.Open.End; !out.Cut.End {
+		d.miss(&out, p, want, p.Len(), to, false)
 	}
 	return out
 }
@@ -329,7 +319,7 @@ func (d *decoder) miss(out *Pass, p *Profile, from, to, i int, cut bool) {
 		out.Cut.Start = true
 	default:
 		out.Missing = append(out.Missing, Gap{from, to, i})
-		if to-from > fewDropped && !p.fits(from, to, int64(d.rows[i].Gap)) {
+		if to-from > fewDropped && !p.fits(from, to, d.s.idle(i)) {
 			out.NoTime += to - from
 		}
 	}
@@ -347,18 +337,16 @@ func (p *Pass) Matched() (n int) {
 
 // join takes passes of a few kernels, and what is of none, into the pass before or after: nothing begins there.
 func (r *Reading) join() {
+	small := func(p *Pass) bool { return p.Profile == Outside || p.To-p.From < shortest }
+	none := func(kernels int) []int32 { return slices.Repeat([]int32{NoColumn}, kernels) }
 	var out []Pass
 	for _, p := range r.Passes {
-		small := p.Profile == Outside || p.To-p.From < shortest
 		switch n := len(out); {
-		case small && n > 0:
+		case n > 0 && small(&p):
 			q := &out[n-1]
-			q.Column = append(slices.Clone(q.Column), slices.Repeat([]int32{NoColumn}, p.To-p.From)...)
-			q.To = p.To
-		case n == 1 && (out[0].Profile == Outside || out[0].To-out[0].From < shortest):
-			k := out[0].To - out[0].From
-			p.Column = append(slices.Repeat([]int32{NoColumn}, k), p.Column...)
-			p.From = out[0].From
+			q.Column, q.To = slices.Concat(q.Column, none(p.To-p.From)), p.To
+		case n == 1 && small(&out[0]):
+			p.Column, p.From = slices.Concat(none(p.From-out[0].From), p.Column), out[0].From
 			out[0] = p
 		default:
 			out = append(out, p)

@@ -1,56 +1,53 @@
 package segment
 
 import (
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
 )
 
-// letters are names that have nothing in common.
-var letters = func() Names {
-	n := Names{Role: make([]Role, 200)}
-	for x := range int32(200) {
-		n.Base = append(n.Base, x)
+// timed is a pass of n layers of equal kernels: a prologue, layers, an epilogue.
+func timed(n, unit int) Stretch {
+	s := Stretch{Sequence: &Sequence{}}
+	add := func(id int32) {
+		s.add(id, 0)
+		s.Time, s.Gap = append(s.Time, 4000), append(s.Gap, 1000)
 	}
-	return n
-}()
-
-// rowsOf is a pass of n layers of equal kernels: a prologue, layers, an epilogue.
-func rowsOf(n, unit int) []Row {
-	rows := []Row{{Name: 100}, {Name: 101}}
+	add(100)
+	add(101)
 	for range n {
 		for k := range unit {
-			rows = append(rows, Row{Name: int32(k)})
+			add(int32(k))
 		}
 	}
-	rows = append(rows, Row{Name: 102}, Row{Name: 103})
-	for j := range rows {
-		rows[j].Time, rows[j].Gap = 4000, 1000
-	}
-	return rows
+	add(102)
+	add(103)
+	return s
 }
 
 // TestDropsKeepColumns: where single records of the pass and of its profile are lost, the others keep their columns.
 func TestDropsKeepColumns(t *testing.T) {
 	for seed := range int64(40) {
 		r := rand.New(rand.NewSource(seed))
-		full := rowsOf(30+r.Intn(60), 8+r.Intn(10))
-		of := func() (rows []Row, at []int) {
+		full := timed(30+r.Intn(60), 8+r.Intn(10))
+		of := func() (s Stretch, at []int) {
+			s.Sequence = &Sequence{}
 			idle := Span(0)
-			for j, x := range full {
+			for j, id := range full.ID {
 				if r.Float64() < .01 {
-					idle += x.Time + x.Gap
+					idle += full.Time[j] + full.Gap[j]
 					continue
 				}
-				x.Gap += idle
+				s.add(id, 0)
+				s.Time, s.Gap, at = append(s.Time, full.Time[j]), append(s.Gap, full.Gap[j]+idle), append(at, j)
 				idle = 0
-				rows, at = append(rows, x), append(at, j)
 			}
-			return rows, at
+			return s, at
 		}
 		profile, was := of()
-		rows, at := of()
-		read := Decode(Stretch{Rows: rows}, []*Profile{NewProfile(profile, letters)})
+		lossy, at := of()
+		read := Decode(lossy, []*Profile{NewProfile(profile)}, math.Inf(1))
 		if len(read.Passes) != 1 {
 			t.Fatalf("seed %d: %d passes", seed, len(read.Passes))
 		}
@@ -60,8 +57,8 @@ func TestDropsKeepColumns(t *testing.T) {
 				wrong++
 			}
 		}
-		if wrong > len(rows)/100 {
-			t.Errorf("seed %d: %d of %d kernels at another column, missing %v", seed, wrong, len(rows),
+		if wrong > lossy.Len()/100 {
+			t.Errorf("seed %d: %d of %d kernels at another column, missing %v", seed, wrong, lossy.Len(),
 				read.Passes[0].Missing)
 		}
 	}
@@ -73,22 +70,25 @@ func TestHolesWhereTheHostIsSlow(t *testing.T) {
 	for seed := range int64(60) {
 		r := rand.New(rand.NewSource(seed))
 		unit := 8 + r.Intn(10)
-		full := rowsOf(4+r.Intn(60), unit)
-		jittered := func() []Row {
-			rows := slices.Clone(full)
-			for j := range rows {
-				rows[j].Gap = Span(30000 + r.Intn(40000))
+		full := timed(4+r.Intn(60), unit)
+		jittered := func() Stretch {
+			s := full
+			s.Gap = make([]Span, s.Len())
+			for j := range s.Gap {
+				s.Gap[j] = Span(30000 + r.Intn(40000))
 			}
-			return rows
+			return s
 		}
-		profile, rows := jittered(), jittered()
+		profile, s := jittered(), jittered()
 		lost := unit * (1 + r.Intn(2))
-		from := 2 + r.Intn(len(rows)-4-lost)
-		for _, x := range rows[from : from+lost] {
-			rows[from+lost].Gap += x.Time + x.Gap
+		from := 2 + r.Intn(s.Len()-4-lost)
+		for j := from; j < from+lost; j++ {
+			s.Gap[from+lost] += s.Time[j] + s.Gap[j]
 		}
-		rows = slices.Delete(rows, from, from+lost)
-		read := Decode(Stretch{Rows: rows}, []*Profile{NewProfile(profile, letters)})
+		s.Sequence = &Sequence{slices.Concat(s.ID[:from], s.ID[from+lost:]),
+			slices.Concat(s.Base[:from], s.Base[from+lost:]), slices.Concat(s.Role[:from], s.Role[from+lost:])}
+		s.Time, s.Gap = s.Time[:s.Len()], slices.Delete(s.Gap, from, from+lost)
+		read := Decode(s, []*Profile{NewProfile(profile)}, math.Inf(1))
 		if len(read.Passes) != 1 || len(read.Passes[0].Missing) != 1 || read.Passes[0].Missing[0].From != from {
 			t.Errorf("seed %d: %d records lost before column %d, read as %+v", seed, lost, from, read)
 		}

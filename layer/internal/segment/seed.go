@@ -18,10 +18,8 @@ type Piece struct {
 }
 
 const (
-	// likeBag: passes that run the same kernels share this part of the longer one's.
-	likeBag = .93
-	// partBag: a pass with records missing has this part of its kernels in common with a complete one.
-	partBag = .93
+	// alikeBags: a pass with records missing has this part of its kernels in common with a complete one.
+	alikeBags = .93
 	// fewHoles, and one in lossy kernels, is how many stretches of records a damaged pass may lack.
 	fewHoles, lossy = 4, 40
 	// maxClusters bounds what single passes are compared with.
@@ -32,20 +30,20 @@ const (
 
 // shape is a distinct sequence of names.
 type shape struct {
-	rows   []Row
+	Stretch
 	bag    map[int32]int
 	pieces []int
 }
 
 // Find clusters stretches, each a pass as far as is known, and reads those with records
 // missing by the clusters of the others.
-func Find(all []Stretch, names Names, ended func() bool) ([]Cluster, []Piece) {
-	shapes := shapesOf(all, names)
+func Find(all []Stretch, ended func() bool) ([]Cluster, []Piece) {
+	shapes := shapesOf(all)
 	slices.SortStableFunc(shapes, func(a, b *shape) int {
 		wa, wb := a.weight(), b.weight()
 		return cmp.Compare(wb, wa)
 	})
-	f := &finder{all: all, names: names, pieces: make([]Piece, len(all))}
+	f := &finder{all: all, pieces: make([]Piece, len(all))}
 	for _, s := range shapes {
 		if ended() {
 			break
@@ -57,49 +55,31 @@ func Find(all []Stretch, names Names, ended func() bool) ([]Cluster, []Piece) {
 
 // weight orders shapes: those that several passes run lead, then the longest.
 func (s *shape) weight() int64 {
-	w := int64(len(s.rows))
+	w := int64(s.Len())
 	if len(s.pieces) > 1 {
 		w += 1 << 40
 	}
 	return w
 }
 
-func shapesOf(all []Stretch, names Names) []*shape {
+func shapesOf(all []Stretch) []*shape {
 	var out []*shape
 	var known Memo[*shape]
-	of := make([]*shape, len(all))
 	for k, s := range all {
-		if s.Like > 0 {
-			of[k] = of[s.Like-1]
-		} else {
-			of[k] = known.Get(NamesOf(s.Rows), func() *shape {
-				out = append(out, &shape{rows: s.Rows, bag: bagOf(s.Rows, names)})
-				return out[len(out)-1]
-			})
-		}
-		of[k].pieces = append(of[k].pieces, k)
+		o := known.Get(s.ID, func() *shape {
+			out = append(out, &shape{Stretch: s, bag: bagOf(s.Base)})
+			return out[len(out)-1]
+		})
+		o.pieces = append(o.pieces, k)
 	}
 	return out
 }
 
-// NamesOf returns the names of rows.
-func NamesOf(rows []Row) []int32 {
-	ids := make([]int32, len(rows))
-	for k := range rows {
-		ids[k] = rows[k].Name
-	}
-	return ids
-}
-
-func sameNames(a, b []Row) bool {
-	return slices.EqualFunc(a, b, func(x, y Row) bool { return x.Name == y.Name })
-}
-
 // bagOf counts names without their tiles: which tile runs may differ from pass to pass.
-func bagOf(rows []Row, names Names) map[int32]int {
+func bagOf(base []int32) map[int32]int {
 	bag := map[int32]int{}
-	for i := range rows {
-		bag[names.Base[rows[i].Name]]++
+	for _, x := range base {
+		bag[x]++
 	}
 	return bag
 }
@@ -114,7 +94,6 @@ func common(a, b map[int32]int) (n int) {
 
 type finder struct {
 	all      []Stretch
-	names    Names
 	clusters []Cluster
 	bags     []map[int32]int
 	pieces   []Piece
@@ -122,32 +101,24 @@ type finder struct {
 
 // place gives the pieces of a shape to a cluster that explains them, or makes one of them.
 func (f *finder) place(s *shape) {
-	if len(s.rows) == 0 {
+	if s.Len() == 0 {
 		return
 	}
-	lone := len(s.pieces) == 1
-	var near []int
-	inSome := false
-	for c := range f.clusters {
-		both := common(s.bag, f.bags[c])
-		n, m := len(s.rows), len(f.clusters[c].Columns)
-		if float64(both) >= likeBag*float64(max(n, m)) {
-			near = append(near, c)
-		} else if lone && float64(both) >= partBag*float64(n) && n < m {
-			near = append(near, c)
+	if len(s.pieces) == 1 { // what several passes run is no damage
+		var near []int
+		for c := range f.clusters {
+			if AtLeast(common(s.bag, f.bags[c]), alikeBags, s.Len()) {
+				near = append(near, c)
+			}
 		}
-		inSome = inSome || both > 0
+		if len(near) > 0 && f.read(s, near) || f.glued(s) && f.read(s, f.repeated()) {
+			return
+		}
 	}
-	if len(near) > 0 && f.read(s, near, lone) {
-		return
-	}
-	if lone && inSome && f.glued(s) && f.read(s, f.repeated(), true) {
-		return
-	}
-	f.clusters = append(f.clusters, Cluster{Profile: NewProfile(f.usual(s), f.names), Members: len(s.pieces)})
+	f.clusters = append(f.clusters, Cluster{Profile: NewProfile(f.usual(s)), Members: len(s.pieces)})
 	f.bags = append(f.bags, s.bag)
 	for _, k := range s.pieces {
-		f.pieces[k] = Piece{Equal: true, Passes: []Pass{whole(len(f.clusters)-1, len(s.rows))}}
+		f.pieces[k] = Piece{Equal: true, Passes: []Pass{whole(len(f.clusters)-1, s.Len())}}
 	}
 }
 
@@ -165,9 +136,9 @@ func (f *finder) repeated() (out []int) {
 // and has hardly a kernel that they have not.
 func (f *finder) glued(s *shape) bool {
 	union := map[int32]bool{}
-	least := len(s.rows)
+	least := s.Len()
 	for _, c := range f.repeated() {
-		least = min(least, len(f.clusters[c].Columns))
+		least = min(least, f.clusters[c].Len())
 		for x := range f.bags[c] {
 			union[x] = true
 		}
@@ -178,7 +149,7 @@ func (f *finder) glued(s *shape) bool {
 			known += k
 		}
 	}
-	return least < len(s.rows) && float64(known) >= partBag*float64(len(s.rows))
+	return least < s.Len() && AtLeast(known, alikeBags, s.Len())
 }
 
 // whole is a pass that runs all columns.
@@ -190,26 +161,27 @@ func whole(cluster, n int) Pass {
 	return p
 }
 
-// usual returns the rows of a shape with the least of the times of some of its passes.
-func (f *finder) usual(s *shape) []Row {
-	rows := slices.Clone(s.rows)
+// usual returns the kernels of a shape with the least of the times of some of its passes.
+func (f *finder) usual(s *shape) Stretch {
+	out := s.Stretch
+	out.Time = slices.Clone(out.Time)
 	for _, k := range s.pieces[:min(TimedAlike, len(s.pieces))] {
-		for j, r := range f.all[k].Rows {
-			rows[j].Time = min(rows[j].Time, r.Time)
+		for j, t := range f.all[k].Time {
+			out.Time[j] = min(out.Time[j], t)
 		}
 	}
-	return rows
+	return out
 }
 
-// read reads the pieces of a shape by some clusters; it reports false where they do not explain it.
-func (f *finder) read(s *shape, by []int, lone bool) bool {
+// read reads the piece of a shape by some clusters; it reports false where they do not explain it.
+func (f *finder) read(s *shape, by []int) bool {
 	profiles := make([]*Profile, len(by))
 	for k, c := range by {
 		profiles[k] = f.clusters[c].Profile
 	}
-	r := Decode(f.all[s.pieces[0]], profiles)
+	r := Decode(s.Stretch, profiles, mostOf(s.Len()))
 	r.join()
-	if !f.explains(&r, s, by, lone) {
+	if !s.isReadBy(&r) {
 		return false
 	}
 	for p := range r.Passes {
@@ -217,41 +189,23 @@ func (f *finder) read(s *shape, by []int, lone bool) bool {
 			q.Profile = by[q.Profile]
 		}
 	}
-	for _, k := range s.pieces {
-		f.pieces[k].Passes = r.Passes
-	}
+	f.pieces[s.pieces[0]].Passes = r.Passes
 	for _, p := range r.Passes {
 		if p.Profile != Outside {
-			f.clusters[p.Profile].Members += len(s.pieces)
+			f.clusters[p.Profile].Members++
 		}
 	}
 	return true
 }
 
-// explains says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their
-// place, and where columns are missing there was time for them. What several passes run is no damage.
-func (f *finder) explains(r *Reading, s *shape, by []int, lone bool) bool {
-	matched, noTime, missing, holes, columns := 0, 0, 0, 0, 0
+// isReadBy says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their
+// place, and where columns are missing there was time for them. What each layer lacks is no damage, but another path.
+func (s *shape) isReadBy(r *Reading) bool {
+	matched, noTime, holes := 0, 0, 0
 	for k := range r.Passes {
 		p := &r.Passes[k]
-		matched += p.Matched()
-		noTime += p.NoTime
-		if p.Profile != Outside && p.Cut == (Cuts{}) {
-			columns += len(f.clusters[by[p.Profile]].Columns)
-		}
-		holes += len(p.Missing)
-		for _, g := range p.Missing {
-			missing += g.To - g.From
-		}
+		matched, noTime, holes = matched+p.Matched(), noTime+p.NoTime, holes+len(p.Missing)
 	}
-	if missing > columns/2 && matched < len(s.rows) {
-		return false // more is missing than is there, and it is another pass
-	}
-	if holes > fewHoles+len(s.rows)/lossy {
-		return false // what each layer lacks is no damage: another path
-	}
-	if len(r.Passes) == 0 || float64(matched) < ReadClose*float64(len(s.rows)) || noTime > 0 {
-		return false
-	}
-	return lone || len(r.Passes) == 1 && missing <= len(s.rows)/50+fewDropped
+	return len(r.Passes) > 0 && noTime == 0 && holes <= fewHoles+s.Len()/lossy &&
+		AtLeast(matched, ReadClose, s.Len())
 }

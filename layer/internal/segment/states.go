@@ -2,42 +2,43 @@ package segment
 
 import "math"
 
-// A Row is one kernel of a run, in 12 bytes: there are millions.
-type Row struct {
-	Name int32 // id
-	Gap  Span  // the GPU idles so long before it
-	Time Span  // how long it runs
-}
-
 // Span is a time in nanoseconds, two seconds at most.
 type Span int32
 
 // SpanOf cuts a time to what a Span holds.
 func SpanOf(ns int64) Span { return Span(min(max(ns, 0), math.MaxInt32)) }
 
-// Names say what names have in common, by id.
-type Names struct {
-	Base []int32 // ids of the names without their tile variants
-	Role []Role
+// A Stretch is consecutive kernels with their times.
+type Stretch struct {
+	*Sequence
+	Gap, Time []Span // the GPU idles so long before each kernel, and it runs so long
+	After     int64  // the GPU idles so long after the last one
+	Open      Cuts   // ends that the window may have cut
+}
+
+// idle is how long the GPU idles before kernel i, or after the last one.
+func (s *Stretch) idle(i int) int64 {
+	if i == s.Len() {
+		return s.After
+	}
+	return int64(s.Gap[i])
 }
 
 // A Profile is what passes of one kind run: a column for each kernel, in order.
 type Profile struct {
-	Columns []Row
-	names   Names
-	at      map[int32][]int32 // columns by name, ascending
-	least   []int64           // least[j]: the least time that the columns before j take
-	usual   []int64           // usual[j]: the time that they usually take, with the idle time before each
+	Stretch
+	at    map[int32][]int32 // columns by name, ascending
+	least []int64           // least[j]: the least time that the columns before j take
+	usual []int64           // usual[j]: the time that they usually take, with the idle time before each
 }
 
-// NewProfile makes the profile of rows that a pass ran.
-func NewProfile(rows []Row, names Names) *Profile {
-	p := &Profile{Columns: rows, names: names, at: map[int32][]int32{}, least: make([]int64, len(rows)+1),
-		usual: make([]int64, len(rows)+1)}
-	for j, r := range rows {
-		p.at[r.Name] = append(p.at[r.Name], int32(j))
-		p.least[j+1] = p.least[j] + int64(r.Time)/leastTime
-		p.usual[j+1] = p.usual[j] + int64(r.Time) + int64(r.Gap)
+// NewProfile makes the profile of kernels that ran.
+func NewProfile(s Stretch) *Profile {
+	p := &Profile{Stretch: s, at: map[int32][]int32{}, least: make([]int64, s.Len()+1), usual: make([]int64, s.Len()+1)}
+	for j, id := range s.ID {
+		p.at[id] = append(p.at[id], int32(j))
+		p.least[j+1] = p.least[j] + int64(s.Time[j])/leastTime
+		p.usual[j+1] = p.usual[j] + int64(s.Time[j]) + s.idle(j)
 	}
 	return p
 }
@@ -93,15 +94,14 @@ const (
 	costGivenUp = 120
 )
 
-// emit is what it costs that a column's kernel is r.
-func (p *Profile) emit(j int, r *Row) float64 {
-	c, n := p.Columns[j].Name, p.names
+// emit is what it costs that column j is kernel i of s.
+func (p *Profile) emit(j int, s *Sequence, i int) float64 {
 	switch {
-	case c == r.Name:
+	case s.ID[i] == p.ID[j]:
 		return costName
-	case n.Base[c] == n.Base[r.Name]:
+	case s.Base[i] == p.Base[j]:
 		return costBase
-	case n.Role[c] == n.Role[r.Name] && interchangeable(n.Role[c]):
+	case s.Role[i] == p.Role[j] && interchangeable(s.Role[i]):
 		return costKind
 	}
 	return costForeign
@@ -120,9 +120,9 @@ func (p *Profile) skip(from, to int, idle int64) float64 {
 		}
 		cost += costNoTime
 	}
-	if k > fewDropped && from > 0 && to < len(p.Columns) {
+	if k > fewDropped && from > 0 && to < p.Len() {
 		// Where the host is slow every gap holds a stretch: the place is where the GPU idles as long as it would take.
-		usual := p.usual[to] - p.usual[from] + int64(p.Columns[to].Gap)
+		usual := p.usual[to] - p.usual[from] + p.idle(to)
 		cost += min(costUnusual, math.Abs(math.Log(float64(idle+slack)/float64(usual+slack))))
 	}
 	return cost
