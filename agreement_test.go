@@ -122,7 +122,8 @@ func cutAtBothEnds(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := gen.Write(&b, gen.Config{Seed: 13, Arch: gen.Arch{Family: "Qwen3", Layers: gen.Uniform(12, gen.Layer{}),
-		Hidden: 1024}, Passes: []gen.Pass{{Decodes: 8}, {Decodes: 8}, {Decodes: 8}, {Decodes: 8}, {Decodes: 8}}}); err != nil {
+		Hidden: 1024}, Passes: []gen.Pass{{Decodes: 8}, {Decodes: 8}, {Decodes: 8}, {Decodes: 8},
+		{Decodes: 8}}}); err != nil {
 		t.Fatal(err)
 	}
 	var doc map[string]any
@@ -233,9 +234,10 @@ func sameGPUs(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d 
 		t.Errorf("%s: the host says %q, the report %q", name, h.Summary, r.HostText)
 	}
 	for _, doubt := range h.Doubts { // those of the recording are findings of the recording
-		if doubt.Code != hostoverhead.DoubtTraceIncomplete.String() && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
-			return f.Kind == finding.Doubt && f.Evidence == doubt.Evidence && f.Confidence == doubt.Confidence
-		}) {
+		if doubt.Code != hostoverhead.DoubtTraceIncomplete.String() &&
+			!slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+				return f.Kind == finding.Doubt && f.Evidence == doubt.Evidence && f.Confidence == doubt.Confidence
+			}) {
 			t.Errorf("%s: the report does not doubt that %s", name, doubt.Evidence)
 		}
 	}

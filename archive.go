@@ -189,7 +189,8 @@ func (u *unpacker) take(name string, content io.Reader) error {
 	if !filepath.IsLocal(name) || strings.HasPrefix(filepath.Base(name), ".") {
 		return nil
 	}
-	is, beside := false, framework.BareName(name) == framework.ServerArgsFile || filepath.Base(name) == framework.ConfigFile
+	is, beside := false, framework.BareName(name) == framework.ServerArgsFile ||
+		filepath.Base(name) == framework.ConfigFile
 	for _, f := range u.formats {
 		is = is || framework.Ends(strings.ToLower(name), f.Suffixes)
 	}

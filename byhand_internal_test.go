@@ -155,7 +155,8 @@ func TestPageOfLightByHand(t *testing.T) {
 	if err := WriteLightHTML(t.Context(), &b, l, nil, "plan"); err != nil {
 		t.Fatal(err)
 	}
-	if want := "A decode step takes 8.00 ms; the GPU needs at least 2.00 ms of it (25.0%)."; !strings.Contains(b.String(), want) {
+	if want := "A decode step takes 8.00 ms; the GPU needs at least 2.00 ms of it (25.0%)."; !strings.Contains(b.String(),
+		want) {
 		t.Errorf("the page lacks %q", want)
 	}
 }
@@ -188,7 +189,8 @@ func TestPageOfACompareByHand(t *testing.T) {
 		steps = append(steps, fmt.Sprintf("%s %s %g–%g %s", x.Name, x.Value, x.From, x.To, kindWords[x.Kind]))
 	}
 	same(t, "bars", steps, "A: a 10.0 ms 0–1e+07 whole", "qkv_proj +1.00 ms 1e+07–1.1e+07 slower",
-		"all_reduce −500 µs 1.05e+07–1.1e+07 faster", "all others +500 µs 1.05e+07–1.1e+07 slower", "B: b 11.0 ms 0–1.1e+07 whole")
+		"all_reduce −500 µs 1.05e+07–1.1e+07 faster", "all others +500 µs 1.05e+07–1.1e+07 slower",
+		"B: b 11.0 ms 0–1.1e+07 whole")
 }
 
 // TestPageOfRanksByHand: bars are of the longest rank, waiting is of the rank's own step.
@@ -353,7 +355,8 @@ func TestTextOfAReport(t *testing.T) {
 			headings = append(headings, strings.TrimSpace(line))
 		}
 	}
-	same(t, "headings", headings, "# strata report of run", "## What matters", "## Passes", "## Operators of pass 1 (decode)",
+	same(t, "headings", headings, "# strata report of run", "## What matters", "## Passes", "## Operators of pass 1 "+
+		"(decode)",
 		"## Exposed time: no other category overlaps", "## Fusions", "## Notes")
 	// Lists are cut at 16 passes, 24 operators and 8 fused paths; of two traces each pass and operator says which.
 	r.Traces = append(r.Traces, "other")
@@ -362,16 +365,19 @@ func TestTextOfAReport(t *testing.T) {
 		r.Operators = append(r.Operators, r.Operators[1])
 	}
 	text := print(ReportText{})
-	for _, want := range []string{"1 more pass (", "1 more operator (", "1 more fused path (", "SGLang, 2 traces", "Operators of pass 1 (decode), trace 0"} {
+	for _, want := range []string{"1 more pass (", "1 more operator (", "1 more fused path (", "SGLang, 2 traces",
+		"Operators of pass 1 (decode), trace 0"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
-	if all := print(ReportText{All: true}); strings.Contains(all, "more pass") || strings.Contains(all, "more operator") || strings.Contains(all, "more fused") {
+	if all := print(ReportText{All: true}); strings.Contains(all, "more pass") || strings.Contains(all, "more operator") ||
+		strings.Contains(all, "more fused") {
 		t.Errorf("a list of all is cut:\n%s", all)
 	}
 	r.Passes, r.Fusions, r.Operators = r.Passes[1:], r.Fusions[1:], r.Operators[1:]
-	if text := print(ReportText{}); strings.Contains(text, "more pass") || strings.Contains(text, "more operator") || strings.Contains(text, "more fused") {
+	if text := print(ReportText{}); strings.Contains(text, "more pass") || strings.Contains(text, "more operator") ||
+		strings.Contains(text, "more fused") {
 		t.Errorf("lists of just as many are cut:\n%s", text)
 	}
 }
@@ -432,7 +438,8 @@ Notes
 1 more note (use --all).
 `
 
-// TestSentenceOfAReport: from a tenth of the steps on idle time leads, and above a hundred times the bound is no figure.
+// TestSentenceOfAReport: from a tenth of the steps on idle time leads, and above a hundred times the bound is no
+// figure.
 func TestSentenceOfAReport(t *testing.T) {
 	p := &reportPart{d: &layer.Device{Time: 1, Passes: []layer.ForwardPass{{PassEvidence: "x"}}}}
 	for _, c := range []struct {
@@ -452,7 +459,8 @@ func TestSentenceOfAReport(t *testing.T) {
 	r := &Report{Wall: time.Second, GPUTime: 1, parts: []*reportPart{p}, Passes: []ReportPass{{Stage: layer.StageDecode}},
 		Findings: []finding.Finding{{Kind: finding.Coverage, Text: "doubt", Size: finding.Size{Measure: finding.Recoverable}},
 			{Kind: finding.AboveFloor, Text: "taken", Size: finding.Size{Measure: finding.Taken}},
-			{Kind: finding.AboveFloor, Text: "slow", Size: finding.Size{Measure: finding.Recoverable, PerStep: ms, Of: finding.OfStep}}}}
+			{Kind: finding.AboveFloor, Text: "slow", Size: finding.Size{Measure: finding.Recoverable, PerStep: ms,
+				Of: finding.OfStep}}}}
 	if got, want := r.sentence(), "Biggest opportunity: 1.00 ms per step (slow)."; !strings.HasSuffix(got, want) {
 		t.Errorf("%q, want %q at its end", got, want)
 	}
@@ -469,7 +477,8 @@ func TestRankLeavesOutWhatNoiseHides(t *testing.T) {
 	r := &Report{found: []finding.Finding{sized("large", .5, finding.AboveFloor, finding.Recoverable),
 		sized("at", .01, finding.IdleTime, finding.Recoverable), sized("below", .0099, finding.IdleTime,
 			finding.Recoverable),
-		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("doubted", 0, finding.Coverage, finding.NoMeasure), sized("operator", .9, finding.LargestOperator,
+		sized("none", .2, finding.IdleTime, finding.NoMeasure), sized("doubted", 0, finding.Coverage, finding.NoMeasure),
+		sized("operator", .9, finding.LargestOperator,
 			finding.Taken)},
 		Host: hostoverhead.Yes, host: &hostoverhead.Verdict{Ranks: []hostoverhead.RankVerdict{{Stages: []hostoverhead.StageVerdict{
 			{Stage: layer.StageDecode, Verdict: hostoverhead.Yes}, {Stage: layer.StagePrefill,
@@ -613,7 +622,8 @@ func TestIssueByHand(t *testing.T) {
 
 // TestEvidenceForStrangers: that of idle time and of doubts may name the program's own code.
 func TestEvidenceForStrangers(t *testing.T) {
-	for kind, want := range map[finding.Kind]string{finding.IdleTime: "", finding.Coverage: "", finding.Health: "", finding.Fusion: "seen"} {
+	for kind, want := range map[finding.Kind]string{finding.IdleTime: "", finding.Coverage: "", finding.Health: "",
+		finding.Fusion: "seen"} {
 		if got := publicEvidence(&finding.Finding{Kind: kind, Evidence: "seen"}); got != want {
 			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
@@ -648,7 +658,8 @@ func TestDigestAsARun(t *testing.T) {
 	}
 }
 
-// TestFindingsOfRanksJoin: each says on how many ranks it is and how it spreads; waiting that single ranks estimate goes
+// TestFindingsOfRanksJoin: each says on how many ranks it is and how it spreads; waiting that single ranks estimate
+// goes
 // where the ranks themselves show it.
 func TestFindingsOfRanksJoin(t *testing.T) {
 	one := func(kind finding.Kind, code string) finding.Finding {

@@ -103,7 +103,8 @@ func TestBrokenRecordingsAreNotOK(t *testing.T) {
 // has says whether health holds a remark of a code, and says with it that the trace is degraded.
 func has(tr *trace.Trace, code trace.Code) bool {
 	h := tr.Health()
-	return h.Status != trace.HealthOK && slices.ContainsFunc(h.Findings, func(r trace.Remark) bool { return r.Code == code })
+	return h.Status != trace.HealthOK && slices.ContainsFunc(h.Findings,
+		func(r trace.Remark) bool { return r.Code == code })
 }
 
 // changed is a trace with a fault.

@@ -416,7 +416,8 @@ func compareSections(r *compare.Report) []page.Section {
 func compareRows(r *compare.Report) page.Table {
 	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
 		Columns: []page.Column{page.Text("Operator"), page.Number("A"), page.Number("B"), page.Number("B − A"),
-			page.Number("% of A"), {Title: "Kernel time", Numeric: true, Help: "durations of kernels, where others hide more than 5% of them"},
+			page.Number("% of A"), {Title: "Kernel time", Numeric: true, Help: "durations of kernels, where others hide more " +
+				"than 5% of them"},
 			{Title: "its B − A", Numeric: true, Help: "kernel time, what the interval and the finding are about"},
 			page.Number("95% interval"), page.Text("Found"), page.Text("Launches"),
 			page.Code("Kernels")}}
@@ -437,7 +438,8 @@ func compareRows(r *compare.Report) page.Table {
 
 // intervalOf is a cell of the interval of a row that is judged.
 func intervalOf(row *compare.Row) page.Cell {
-	return where(row.Judged && row.Low != row.High, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
+	return where(row.Judged && row.Low != row.High, page.Cell{Text: table.Duration(row.Low) + " … " +
+		table.Duration(row.High),
 		Sort: float64(row.Low)})
 }
 
@@ -567,7 +569,8 @@ func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
 
 // WriteTriageHTML writes the page of a triage, with the comparison of its stages with an older run before it. d is the
 // GPU to draw, nil for no timeline.
-func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []compare.StageReport, d *layer.Device) error {
+func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []compare.StageReport,
+	d *layer.Device) error {
 	var names []string
 	for _, t := range r.Traces {
 		names = append(names, filepath.Base(t))

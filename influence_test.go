@@ -198,7 +198,8 @@ func TestNoRowOfRealTracesDecides(t *testing.T) {
 		{"traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "one pass of decode: too few to check the mean"},
 		{"traces/torch/hf-bert-small-eager-h100.json.gz", "one pass of unknown stage: too few to check the mean"},
 		{"traces/nsys/synthetic-trtllm-baseline.sqlite", ""},
-		{"traces/other/rocprofv3-908_results.json.gz", "the mean step (unknown stage) depends on one pass: pass 0 takes 12.6 s, " +
+		{"traces/other/rocprofv3-908_results.json.gz", "the mean step (unknown stage) depends on one pass: pass 0 takes " +
+			"12.6 s, " +
 			"the median of its 49 peers 39.4 ms"},
 	} {
 		if large := strings.Contains(c.name, "rocprofv3") || strings.Contains(c.name, "train-graphs"); large &&

@@ -212,7 +212,8 @@ type ReportExposure struct {
 	GPUs     int           `json:"gpus,omitempty"`      // as in [finding.Size]
 }
 
-// ReportFusion is a known fused path that is used, or could be. Its figures are the mean of all steps of all GPUs of the
+// ReportFusion is a known fused path that is used, or could be. Its figures are the mean of all steps of all GPUs of
+// the
 // recording.
 type ReportFusion struct {
 	Stage   layer.Stage      `json:"stage"`            // stage of the steps

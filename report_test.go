@@ -158,7 +158,8 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 	}
 }
 
-// TestWhatDoubtsCausesOnly: work without launch calls is one finding, with one fix, and comes after what takes time; time
+// TestWhatDoubtsCausesOnly: work without launch calls is one finding, with one fix, and comes after what takes time;
+// time
 // outside of annotated steps is not mended by annotating them.
 func TestWhatDoubtsCausesOnly(t *testing.T) {
 	r := reported(t, testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz"), strata.ReportOptions{})
@@ -467,7 +468,8 @@ func TestNoFindingAsksForAConfig(t *testing.T) {
 	if err != nil && !*updateMessages {
 		t.Fatal(err)
 	}
-	number, pause := regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*(?: (?:ms|µs|ns|kB|MB|GB|TB))?`), regexp.MustCompile(`[.;:] `)
+	number, pause := regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*(?: (?:ms|µs|ns|kB|MB|GB|TB))?`),
+		regexp.MustCompile(`[.;:] `)
 	names := regexp.MustCompile(`(peak|part): .*(\(N%\)|N%(?:, N more)?)\.( |$)`)
 	operators := regexp.MustCompile(`Operators: .*?\. ([A-Z])`)
 	between := regexp.MustCompile(`N(?:–| to −)N`)

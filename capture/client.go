@@ -274,7 +274,8 @@ func (c *client) fail(method, path string, status int, text []byte, err error) e
 		e.cause = c.secrets.Scrub(err.Error())
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		e.Hint = "the server wants a key: --header \"Authorization: Bearer KEY\" (SGLang: its --api-key, or --admin-api-key for the profiler)"
+		e.Hint = "the server wants a key: --header \"Authorization: Bearer KEY\" (SGLang: its --api-key, or " +
+			"--admin-api-key for the profiler)"
 	}
 	return e
 }

@@ -156,7 +156,8 @@ type sign struct {
 // dialect is how servers of a framework are launched and asked.
 type dialect struct {
 	Framework Framework
-	// Formal, Mapping and Nsys are commands, in which {model}, {dir}, {passes} and {last} are replaced by what is asked for:
+	// Formal, Mapping and Nsys are commands, in which {model}, {dir}, {passes} and {last} are replaced by what is asked
+	// for:
 	// for traces whose times count, for those that lead back to source, and under Nsight Systems.
 	Formal, Mapping, Nsys string
 	Questions             []question

@@ -328,7 +328,8 @@ func detect(ctx context.Context, c *client, outputDir string) (Framework, string
 	case closed(err) || ctx.Err() != nil:
 		return "", "", err
 	}
-	return "", "", fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.base, marked{err, ErrNoServer})
+	return "", "", fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it "+
+		"with --framework: %w", c.base, marked{err, ErrNoServer})
 }
 
 // deployment is where requests go and which engines are profiled.
@@ -412,7 +413,8 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 // worker asks an engine that a gateway lists or the user names.
 func worker(ctx context.Context, o *Options, front string, w Worker) (*target, error) {
 	if !strings.HasPrefix(w.URL, "http") && strings.Contains(w.URL, "://") {
-		return nil, fmt.Errorf("capture: %s lists %s, which does not speak HTTP: %w; name the HTTP address of the engine with --url", front, w.URL, ErrGateway)
+		return nil, fmt.Errorf("capture: %s lists %s, which does not speak HTTP: %w; name the HTTP address of the engine "+
+			"with --url", front, w.URL, ErrGateway)
 	}
 	if !local(w.URL, append([]string{o.URL}, o.Workers...)...) {
 		return nil, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front,
@@ -439,7 +441,9 @@ func (d *deployment) check(o *Options) error {
 			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind,
 				kindAdvice(o.Nsys))
 		case t.role != RoleAll && d.gateway == "" && o.Attach <= 0:
-			return fmt.Errorf("capture: %s is the %s half of a split deployment, which takes no requests of its own: %w; give its router with --url ROUTER, or --attach 30s to profile the traffic that is there", t.c.base, t.role, ErrUnsupported)
+			return fmt.Errorf("capture: %s is the %s half of a split deployment, which takes no requests of its own: %w; "+
+				"give its router with --url ROUTER, or --attach 30s to profile the traffic that is there", t.c.base, t.role,
+				ErrUnsupported)
 		}
 	}
 	return nil

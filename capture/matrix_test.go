@@ -68,7 +68,8 @@ func TestMatrixResumes(t *testing.T) {
 		t.Errorf("entries = %+v", entries)
 	}
 	second := "second vllm: single server/decode/dp0_pp0_tp0_dcp0_ep0_rank0.175911.pt.trace.json.gz"
-	failed := "first sglang: mapping out/first/mapping/prefill/175911.25-TP-0.trace.json.gz, mapping out/first/mapping/decode/175912.25-TP-0.trace.json.gz"
+	failed := "first sglang: mapping out/first/mapping/prefill/175911.25-TP-0.trace.json.gz, mapping " +
+		"out/first/mapping/decode/175912.25-TP-0.trace.json.gz"
 	if d := cmp.Diff([]string{failed, second}, analysed); d != "" {
 		t.Errorf("analysed (-want +got):\n%s", d)
 	}
@@ -82,7 +83,8 @@ func TestMatrixResumes(t *testing.T) {
 	if n := len(mapping.calls) + len(v.calls); n != before {
 		t.Errorf("%d requests to servers that were captured already", n-before)
 	}
-	first := "first sglang: mapping out/first/mapping/prefill/175911.25-TP-0.trace.json.gz, mapping out/first/mapping/decode/175912.25-TP-0.trace.json.gz, " +
+	first := "first sglang: mapping out/first/mapping/prefill/175911.25-TP-0.trace.json.gz, mapping " +
+		"out/first/mapping/decode/175912.25-TP-0.trace.json.gz, " +
 		"formal out/first/formal/prefill/175911.25-TP-0.trace.json.gz, formal out/first/formal/decode/175912.25-TP-0.trace.json.gz"
 	if d := cmp.Diff([]string{first, second}, analysed); d != "" {
 		t.Errorf("analysed (-want +got):\n%s", d)

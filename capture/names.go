@@ -12,7 +12,8 @@ import (
 )
 
 // notTraces are the documents that lie beside traces.
-var notTraces = []string{framework.ServerArgsFile, framework.MetadataFile, framework.ConfigFile, manifestFile, sessionFile,
+var notTraces = []string{framework.ServerArgsFile, framework.MetadataFile, framework.ConfigFile, manifestFile,
+	sessionFile,
 	"matrix-state.json", "probe.json"}
 
 // graphCapture are traces that a server writes when it records its graphs, not of a window.

@@ -107,7 +107,8 @@ func (r *run) adopt() error {
 		notes = append(notes, t.info.Note)
 	}
 	if t.info.Nodes > 1 {
-		notes = append(notes, fmt.Sprintf("nnodes=%d: the server spans %d hosts, and each writes its ranks' traces to its own disk; the folder must be shared by all", t.info.Nodes, t.info.Nodes))
+		notes = append(notes, fmt.Sprintf("nnodes=%d: the server spans %d hosts, and each writes its ranks' traces to its "+
+			"own disk; the folder must be shared by all", t.info.Nodes, t.info.Nodes))
 	}
 	r.next = r.o.FirstIndex
 	r.res = Result{
@@ -423,7 +424,8 @@ func (s *stageRun) disarm(ctx context.Context) error {
 	s.out.Timings.StopS = seconds(time.Since(begin))
 	for _, w := range s.wins {
 		if w.detached {
-			return fmt.Errorf("%w; the profiler was asked to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
+			return fmt.Errorf("%w; the profiler was asked to stop and the server may still be writing: capture collect "+
+				"--output-dir %s takes the traces when they are there", err, s.f.path)
 		}
 	}
 	if s.stopErr = err; err != nil {

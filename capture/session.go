@@ -84,7 +84,8 @@ func (s *stageRun) keepNote(err error) error {
 // is an error.
 func readNote(f *folder, o *Options) (n note, ws windows, err error) {
 	if err = f.readJSON(sessionFile, &n); err != nil {
-		return n, nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on: %w: %w; capture stop --url ADDRESS --output-dir %s settles it", f.abs(sessionFile), ErrLeftOver, err, f.path)
+		return n, nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on: %w: %w; "+
+			"capture stop --url ADDRESS --output-dir %s settles it", f.abs(sessionFile), ErrLeftOver, err, f.path)
 	}
 	for _, t := range n.Targets {
 		w, err := o.window(t)
@@ -157,9 +158,11 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 		return err
 	}
 	if ws.settle(ctx, n.Opened); ws.in(StateArmed, StateStopping) {
-		return fmt.Errorf("capture: a run into %s was cut off before the profiler of %s was known to be off: %w; capture stop --output-dir %s settles it", r.f.path, ws.servers(), ErrLeftOver, r.f.path)
+		return fmt.Errorf("capture: a run into %s was cut off before the profiler of %s was known to be off: %w; capture "+
+			"stop --output-dir %s settles it", r.f.path, ws.servers(), ErrLeftOver, r.f.path)
 	}
-	r.res.Notes = append(r.res.Notes, fmt.Sprintf("an earlier run into this folder was cut off; %s has been started anew since, so its profiler is off", ws.servers()))
+	r.res.Notes = append(r.res.Notes, fmt.Sprintf("an earlier run into this folder was cut off; %s has been started "+
+		"anew since, so its profiler is off", ws.servers()))
 	return r.f.remove(sessionFile)
 }
 

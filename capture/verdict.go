@@ -127,15 +127,18 @@ func (s *stageRun) fix(name CheckName) string {
 	case CheckSteps, CheckStages:
 		switch s.out.Stage {
 		case StageDecode:
-			return fmt.Sprintf("%d decode steps need max_tokens ≥ %d: --decode-output-len %d or more, and --ignore-eos where the model stops by itself", n, n+1, n+1)
+			return fmt.Sprintf("%d decode steps need max_tokens ≥ %d: --decode-output-len %d or more, and --ignore-eos where "+
+				"the model stops by itself", n, n+1, n+1)
 		case StagePrefill:
-			return fmt.Sprintf("%d prefill passes need %d requests with new prompts, each within one chunk: --probe-requests %d, --prefill-input-len below the chunk", n, n, n)
+			return fmt.Sprintf("%d prefill passes need %d requests with new prompts, each within one chunk: --probe-requests "+
+				"%d, --prefill-input-len below the chunk", n, n, n)
 		}
 		return fmt.Sprintf("%d steps need longer traffic: --attach TIME, or more --probe-requests", n)
 	case CheckCache:
 		return "send prompts that the prefix cache does not know: leave out --first-index, or flush the cache"
 	case CheckGPU:
-		fix := "profile every engine that serves the requests, and record GPU activity: --activities CPU,GPU; another profiler may hold CUPTI"
+		fix := "profile every engine that serves the requests, and record GPU activity: --activities CPU,GPU; another " +
+			"profiler may hold CUPTI"
 		if s.out.Empty && (s.w.earlier() > 0 || len(s.res.Stages) > 0) {
 			fix += "; restart the server: some releases record only the first window of its life (vllm-project/vllm#45987)"
 		}
@@ -170,7 +173,8 @@ func (s *stageRun) judgeRanks() {
 	}
 	switch count := len(o.ranked()); {
 	case o.Expected == 0:
-		o.check(CheckRanks, Unknown, "%d traces; neither the server nor the traces say how many there should be (--ranks)", count)
+		o.check(CheckRanks, Unknown, "%d traces; neither the server nor the traces say how many there should be (--ranks)",
+			count)
 	case count < o.Expected:
 		o.check(CheckRanks, Fail, "%d of %d traces", count, o.Expected)
 	default:

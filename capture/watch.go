@@ -409,12 +409,15 @@ func (s *stageRun) incomplete(names []string, short *shortfall) error {
 			kindAdvice(s.o.Nsys))
 	case nodes > 1 && (len(short.missing) > 0 || len(names) < s.out.Expected):
 		is = append(is, ErrOtherHost)
-		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between them, or copy their files here and run capture collect", nodes)
+		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between "+
+			"them, or copy their files here and run capture collect", nodes)
 	case len(names) > 0 || len(short.pending) > 0:
 	case s.o.Nsys:
-		hint("nsys writes its report when the range ends, with --capture-range-end=repeat when the server ends; capture collect --output-dir %s takes it then", s.f.path)
+		hint("nsys writes its report when the range ends, with --capture-range-end=repeat when the server ends; capture "+
+			"collect --output-dir %s takes it then", s.f.path)
 	case con.OwnDir && len(s.wins) > 0:
-		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
+		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be "+
+			"shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
 	default:
 		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s",
 			s.f.path, con.howToLaunch())
@@ -423,7 +426,8 @@ func (s *stageRun) incomplete(names []string, short *shortfall) error {
 		}
 	}
 	if len(names) == 0 && (s.w.earlier() > 0 || len(s.res.Stages) > 0) {
-		hint("an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")
+		hint("an earlier window did leave traces: some releases record only the first one of a server's life " +
+			"(vllm-project/vllm#45987); restart the server and capture one stage per start")
 	}
 	for _, line := range s.out.Warnings {
 		hint("%s", line)

@@ -249,7 +249,8 @@ func (ws windows) cleanup(ctx context.Context, err error, f *folder) error {
 		case errors.Is(serr, ErrDied) && !ws.in(StateArmed, StateStopping):
 			err = join(err, serr)
 		case timedOut(serr):
-			err = join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect --output-dir %s takes them when they are there", ErrStillRunning, serr, f.path))
+			err = join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect --output-dir %s takes them when "+
+				"they are there", ErrStillRunning, serr, f.path))
 		default:
 			err = join(err, fmt.Errorf("%w: %w; capture stop --output-dir %s tries again", ErrStillRunning, serr, f.path))
 		}

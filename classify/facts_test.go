@@ -29,7 +29,8 @@ func TestFacts(t *testing.T) {
 		{"void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_twoshot_sync<(tensorrt_llm::kernels::ar_fusion::AllReduceFusionPattern)3, __half, 4, true>(P)", classify.RoleNorm, classify.AllReduce},
 		{"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16, false, float4>(__nv_bfloat16*)", classify.RoleCollective, classify.AllReduce},
 		{"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16, true, float4>(__nv_bfloat16*)", classify.RoleNorm, classify.AllReduce},
-		{"void tensorrt_llm::kernels::ar_fusion::moe::moereduce_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(P)", classify.RoleNorm, classify.AllReduce},
+		{"void tensorrt_llm::kernels::ar_fusion::moe::moereduce_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(P)",
+			classify.RoleNorm, classify.AllReduce},
 		{"void aiter::allreduce_fusion_kernel_1stage<__hip_bfloat16, 8, 512>(P)", classify.RoleNorm,
 			classify.AllReduce},
 		// Two kernels make one all-reduce: the second takes the result over.

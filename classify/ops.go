@@ -380,7 +380,8 @@ func isLatent(n *Name, r verdict) bool {
 	if r.category != CategoryAttention && r.category != CategoryKVCache {
 		return false
 	}
-	return r.subcategory == subcategoryLatent || n.Family == familyFlashMLA || latentWords.In(n.fn) || latentWords.In(n.op) ||
+	return r.subcategory == subcategoryLatent || n.Family == familyFlashMLA || latentWords.In(n.fn) ||
+		latentWords.In(n.op) ||
 		latentWords.In(n.scope) ||
 		strings.Contains(n.Function, "d576")
 }

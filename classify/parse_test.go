@@ -95,7 +95,8 @@ func TestParseReadsEveryDialect(t *testing.T) {
 		},
 		{
 			"_ZN7cutlass13device_kernelIN7cutlass4gemm6kernel13GemmUniversalI",
-			parts{"device_kernel", []string{"cutlass"}, []string{"cutlass", "gemm", "kernel", "GemmUniversal"}, "GemmUniversal", []string{"cutlass", "gemm", "kernel"}, true},
+			parts{"device_kernel", []string{"cutlass"}, []string{"cutlass", "gemm", "kernel", "GemmUniversal"}, "GemmUniversal",
+				[]string{"cutlass", "gemm", "kernel"}, true},
 		},
 	} {
 		n := classify.Parse(tc.name)

@@ -322,7 +322,8 @@ func (s *Ruleset) judge(n *Name) verdict {
 // verdict is what rule i, the first that matches, makes of a name.
 func (s *Ruleset) verdict(i int, sub *subject) verdict {
 	r := s.compiled[i].rule
-	v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID, confidence: s.confidence(i, sub)}
+	v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID,
+		confidence: s.confidence(i, sub)}
 	if v.label == "" {
 		v.label = string(r.Category)
 	}

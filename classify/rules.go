@@ -44,14 +44,15 @@ func words(w ...string) []string { return w }
 
 // conditions are those of default rules, by ID, that words cannot say.
 var conditions = map[string]func(*Name) bool{
-	"inductor.copy":      func(n *Name) bool { return !inductorArithmetic.In(n.fn) },
-	"myelin.attention":   begins("fmha", "mha", "sdpa"),
-	"myelin.gemm":        begins("fc", "matmul", "gemm", "bmm", "conv", "mat"),
-	"myelin.norm":        both(begins("mea", "var", "norm"), begins("sqr", "rsq", "norm", "div")),
-	"myelin.softmax":     func(n *Name) bool { return begins("sof")(n) || begins("exp")(n) && begins("sum")(n) },
-	"myelin.activation":  begins("sig", "tan", "erf", "gel", "sil", "rel"),
-	"myelin.topk":        begins("topk", "top", "sor", "arg"),
-	"myelin.elementwise": begins("add", "mul", "sub", "div", "pow", "exp", "sqr", "neg", "sel", "min", "max", "sin", "cos", "log", "cmp", "and", "not", "or"),
+	"inductor.copy":     func(n *Name) bool { return !inductorArithmetic.In(n.fn) },
+	"myelin.attention":  begins("fmha", "mha", "sdpa"),
+	"myelin.gemm":       begins("fc", "matmul", "gemm", "bmm", "conv", "mat"),
+	"myelin.norm":       both(begins("mea", "var", "norm"), begins("sqr", "rsq", "norm", "div")),
+	"myelin.softmax":    func(n *Name) bool { return begins("sof")(n) || begins("exp")(n) && begins("sum")(n) },
+	"myelin.activation": begins("sig", "tan", "erf", "gel", "sil", "rel"),
+	"myelin.topk":       begins("topk", "top", "sor", "arg"),
+	"myelin.elementwise": begins("add", "mul", "sub", "div", "pow", "exp", "sqr", "neg", "sel", "min", "max", "sin", "cos",
+		"log", "cmp", "and", "not", "or"),
 }
 
 // inductorArithmetic are operators that compute; with one of them a kernel is

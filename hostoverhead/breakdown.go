@@ -111,7 +111,8 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is s
 		r.Iterations, r.BenchIters = len(bench), len(bench)
 		r.Notes = append(r.Notes, "no all-reduce kernels: iterations are the step ranges")
 	} else if b.bench == 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("no benchmark phase: no run of %d iterations where half have %d all-reduces", minPhase, b.common))
+		r.Notes = append(r.Notes, fmt.Sprintf("no benchmark phase: no run of %d iterations where half have %d all-reduces",
+			minPhase, b.common))
 	}
 	r.AllSteps = len(bench)
 	for _, s := range bench {

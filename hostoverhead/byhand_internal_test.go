@@ -39,7 +39,8 @@ func TestRangesAround(t *testing.T) {
 		name       string
 		start, end int64
 		thread     int64
-	}{{"outer", 0, 100, 1}, {"inner", 10, 50, 1}, {"deep", 20, 50, 1}, {"elsewhere", 30, 40, 2}, {"next", 60, 100, 1}, {"later", 200, 210, 1},
+	}{{"outer", 0, 100, 1}, {"inner", 10, 50, 1}, {"deep", 20, 50, 1}, {"elsewhere", 30, 40, 2}, {"next", 60, 100, 1},
+		{"later", 200, 210, 1},
 		{"last", 220, 230, 1}} {
 		b.Add(trace.EventData{Kind: event.Range, Name: r.name, Start: r.start, Duration: r.end - r.start, Thread: r.thread})
 	}
@@ -60,7 +61,8 @@ func (*markdownOf) Markdown() bool { return true }
 
 // TestHeadingsOfAVerdict: the answer is the title, each list has a heading of the second level.
 func TestHeadingsOfAVerdict(t *testing.T) {
-	v := Verdict{Ranks: make([]RankVerdict, 1), Next: []Action{{Advice: finding.Advice{Do: "do"}}}, Doubts: Doubts{{Code: "c", Evidence: "e"}},
+	v := Verdict{Ranks: make([]RankVerdict, 1), Next: []Action{{Advice: finding.Advice{Do: "do"}}},
+		Doubts:    Doubts{{Code: "c", Evidence: "e"}},
 		published: &published.HostReport{}}
 	var b markdownOf
 	if err := v.WriteText(&b); err != nil {
@@ -79,7 +81,8 @@ func TestHeadingsOfAVerdict(t *testing.T) {
 	}
 }
 
-// TestServingPathOfAServer: what a server is told about graphs and compiled code against one decode step of three kernels.
+// TestServingPathOfAServer: what a server is told about graphs and compiled code against one decode step of three
+// kernels.
 func TestServingPathOfAServer(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -96,8 +99,10 @@ func TestServingPathOfAServer(t *testing.T) {
 		{"no graphs, and none", profile.ServerArgs{Graphs: &no}, 0, 0, 0, ""},
 		{"compiled code", profile.ServerArgs{Compile: &yes}, 0, 0, 1, ""},
 		{"compiled code that is not there", profile.ServerArgs{Compile: &yes}, 0, 0, 0, string(DoubtNoCompiledCode)},
-		{"no compiled code, one kernel of it", profile.ServerArgs{Compile: &no}, 0, 0, 1, string(DoubtUnexpectedCompiledCode)},
-		{"no compiled code, and none", profile.ServerArgs{Compile: &no}, 0, 0, 0, ""}, {"nothing said", profile.ServerArgs{}, 0, 0, 1, ""},
+		{"no compiled code, one kernel of it", profile.ServerArgs{Compile: &no}, 0, 0, 1,
+			string(DoubtUnexpectedCompiledCode)},
+		{"no compiled code, and none", profile.ServerArgs{Compile: &no}, 0, 0, 0, ""},
+		{"nothing said", profile.ServerArgs{}, 0, 0, 1, ""},
 	} {
 		for _, kernels := range []int{3, 0} {
 			a, _ := named("k")

@@ -176,7 +176,8 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Action {
 		}
 	}
 	split, expand, custom := hints[runSplits], hints[runBeside], hints[runCustom]
-	split.Why = fmt.Sprintf("%s between two graph replays of a step", table.Counted(split.Count, "eager kernel", "eager kernels"))
+	split.Why = fmt.Sprintf("%s between two graph replays of a step",
+		table.Counted(split.Count, "eager kernel", "eager kernels"))
 	if attention > 0 {
 		of := fmt.Sprintf("%d of them", attention)
 		if attention == split.Count {
@@ -185,8 +186,10 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Action {
 		split.Why += ", " + of + " attention, which piecewise graphs leave out by design"
 		split.Do = "capture whole graphs for decode where the attention backend can"
 	}
-	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", table.Counted(expand.Count, "eager kernel", "eager kernels"))
-	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays", table.Counted(custom.Count, "eager kernel", "eager kernels"))
+	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step",
+		table.Counted(expand.Count, "eager kernel", "eager kernels"))
+	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays",
+		table.Counted(custom.Count, "eager kernel", "eager kernels"))
 	return slices.DeleteFunc([]Action{*split, *expand, *custom}, func(h Action) bool { return h.Count == 0 })
 }
 

@@ -55,7 +55,8 @@ func (a *account) doubts(v *Verdict, p *params) Doubts {
 		doubtIf(!calls, DoubtNoLaunchCalls, finding.Medium,
 			"no API calls were recorded: whether work was queued while the GPU was idle is unknown"),
 		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), DoubtLaunchesMissing, finding.Medium,
-			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities),
+			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or "+
+				"unknown", h.Orphans, h.Activities),
 		a.unnamed(v, p),
 		doubtIf(a.d.rows > 0, DoubtGraphKernelsHidden, finding.Medium,
 			"%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen",
@@ -162,7 +163,8 @@ func (a *account) coldStart() string {
 	if host == 0 || host > s.busy {
 		return ""
 	}
-	return fmt.Sprintf("the only step begins on an idle GPU; the host launches its work in %s, and the GPU takes %s for it",
+	return fmt.Sprintf("the only step begins on an idle GPU; the host launches its work in %s, and the GPU takes %s "+
+		"for it",
 		nanos(host), nanos(s.busy))
 }
 
@@ -246,7 +248,8 @@ func (v *Verdict) servingIssues(a *account, args *profile.ServerArgs) Doubts {
 	return certain(Doubts{
 		doubtIf(known && said(args.Graphs, true) && replays == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
 			finding.BandUnknown,
-			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, source, steps),
+			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the "+
+				"server does", who, source, steps),
 		doubtIf(known && said(args.Graphs, false) && replays > 0, DoubtUnexpectedGraphs, finding.BandUnknown,
 			"%s replays no graphs (%s), but graphs run %s of the %s of this window", who, source,
 			table.Counted(replays, "kernel", "kernels"), steps),
@@ -258,7 +261,8 @@ func (v *Verdict) servingIssues(a *account, args *profile.ServerArgs) Doubts {
 	})
 }
 
-// defaultArgs are the settings of servers whose arguments are not known: all replay graphs in decode, vLLM compiles the model.
+// defaultArgs are the settings of servers whose arguments are not known: all replay graphs in decode, vLLM compiles the
+// model.
 var defaultArgs = func() map[string]*profile.ServerArgs {
 	yes := true
 	graphs := &profile.ServerArgs{Graphs: &yes, Path: "by default"}

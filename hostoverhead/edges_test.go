@@ -285,7 +285,8 @@ func TestCollectivesOfOneRankOnly(t *testing.T) {
 		return analyzed(t, tl.Finish())
 	}
 	for _, other := range []string{"gemm", "ncclDevKernel_AllGather_RING_LL(args)"} {
-		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{rank("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"), rank(other)}, hostoverhead.Options{})
+		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{rank("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"),
+			rank(other)}, hostoverhead.Options{})
 		if err != nil || v.Stragglers != nil {
 			t.Errorf("beside %s: %+v, %v", other, v.Stragglers, err)
 		}
@@ -462,7 +463,8 @@ func TestWaitingForInputInTheFirstStep(t *testing.T) {
 	}
 }
 
-// TestQueuedBehindWhatWasNotRecorded: a kernel that was queued and starts late waits for an event, unless it is the first
+// TestQueuedBehindWhatWasNotRecorded: a kernel that was queued and starts late waits for an event, unless it is the
+// first
 // of its stream: then work from before the recording may be ahead of it.
 func TestQueuedBehindWhatWasNotRecorded(t *testing.T) {
 	tl := hosttest.NewTimeline()

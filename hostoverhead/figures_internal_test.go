@@ -280,7 +280,8 @@ func TestCoverageInWords(t *testing.T) {
 		Hints: []Action{{Code: "SYNC", Why: "w", Advice: finding.Advice{Do: "d"}}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"Kernels outside of the graphs", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
+	for _, want := range []string{"Kernels outside of the graphs", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0",
+		"SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -306,14 +307,16 @@ func TestSummaries(t *testing.T) {
 			yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
 		{No, nil, "host overhead is 25.0% of step time (at most a 1.33× speedup)"},
-		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33–1.54× speedup), depending on who causes the unexplained idle time"},
+		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33–1.54× speedup), depending on who " +
+			"causes the unexplained idle time"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
-	for steps, want := range map[float64]string{0: "250 ns of 1.00 µs of step time", 1: "250 ns of 1.00 µs per step", 2.5: "100 ns of 400 ns per step"} {
+	for steps, want := range map[float64]string{0: "250 ns of 1.00 µs of step time", 1: "250 ns of 1.00 µs per step",
+		2.5: "100 ns of 400 ns per step"} {
 		v := Verdict{Verdict: Yes, Basis: BasisSteps, Headroom: head, Ranks: []RankVerdict{{CompleteSteps: steps}}}
 		if got := v.summary(); got != "host overhead: "+want+" (at most a 1.33× speedup)" {
 			t.Errorf("%v steps: %s", steps, got)

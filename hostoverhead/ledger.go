@@ -24,7 +24,8 @@ import (
 //	|------------------------|
 //	   host code   call  way   kernel
 //
-// Up to the end of the call the thread's timeline decides, piece by piece. After it the launch has not reached the device. A
+// Up to the end of the call the thread's timeline decides, piece by piece. After it the launch has not reached the
+// device. A
 // kernel that was launched before the gap began, or by the same graph launch as the one before the gap, was queued:
 // its dispatch is the device's time, or, if that took too long, a dependency. Copies are taken out first.
 //

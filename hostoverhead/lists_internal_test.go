@@ -182,7 +182,8 @@ func TestClassesOfGaps(t *testing.T) {
 // TestReportOfTwoRanks: the deciding rank is named if there are at least two.
 func TestReportOfTwoRanks(t *testing.T) {
 	for n, want := range map[int]bool{1: false, 2: true} {
-		v := Verdict{Ranks: make([]RankVerdict, n), Next: []Action{{Advice: finding.Advice{Do: "a", Source: "https://s"}}, {Advice: finding.Advice{Do: "b"}}}}
+		v := Verdict{Ranks: make([]RankVerdict, n), Next: []Action{{Advice: finding.Advice{Do: "a", Source: "https://s"}},
+			{Advice: finding.Advice{Do: "b"}}}}
 		var b strings.Builder
 		if err := v.WriteText(&b); err != nil {
 			t.Fatal(err)

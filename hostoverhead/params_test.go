@@ -246,7 +246,8 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 func TestZeroOptionsAreTheDefaults(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
 	p, n := hostoverhead.DefaultParams(), 10
-	published := hostoverhead.PublishedOptions{Thresholds: published.HostThresholds(), Generation: published.GenerationThresholds()}
+	published := hostoverhead.PublishedOptions{Thresholds: published.HostThresholds(),
+		Generation: published.GenerationThresholds()}
 	x := judged(t, tr)
 	y := judged(t, tr, func(o *hostoverhead.Options) {
 		*o = hostoverhead.Options{HostShare: p.MinShare, Published: published, TopGaps: &n}.With(&p)

@@ -43,7 +43,8 @@ func (c *Comparison) name() {
 	}
 	switch {
 	case slow != nil && collective != nil:
-		say("request handling: %s is %.1f times slower and %s is new: requests are now distributed between ranks in every step", slow.Op, slow.TargetUS/slow.BaselineUS, collective.Op)
+		say("request handling: %s is %.1f times slower and %s is new: requests are now distributed between ranks in every "+
+			"step", slow.Op, slow.TargetUS/slow.BaselineUS, collective.Op)
 	case slow != nil:
 		say("%s is %.1f times slower", slow.Op, slow.TargetUS/slow.BaselineUS)
 	case collective != nil:

@@ -147,7 +147,8 @@ func checkJudged(t *testing.T, name string, a, other *layer.Analysis) {
 	}
 }
 
-// checkVerdict: shares stay in 0…1, those of findings are of what the verdict's are of, the document has no list that is null and can be written, and so can the text.
+// checkVerdict: shares stay in 0…1, those of findings are of what the verdict's are of, the document has no list that
+// is null and can be written, and so can the text.
 func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 	t.Helper()
 	for _, r := range v.Ranks {

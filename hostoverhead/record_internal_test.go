@@ -17,11 +17,13 @@ func TestWhatToRecord(t *testing.T) {
 		want    string
 	}{
 		{100, "Record launch calls"}, {51, "Record launch calls"}, {50, "Start the profiler before"},
-		{11, "Start the profiler before"}, {10, "Record what the host does between"}, {0, "Record what the host does between"},
+		{11, "Start the profiler before"}, {10, "Record what the host does between"},
+		{0, "Record what the host does between"},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range int64(100) {
-			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 100 * i, Duration: 50, Stream: 7, Correlation: uint64(i + 1)})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 100 * i, Duration: 50, Stream: 7,
+				Correlation: uint64(i + 1)})
 			if i >= int64(c.orphans) {
 				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 100*i - 20, Duration: 4, Thread: 1,
 					Correlation: uint64(i + 1)})

@@ -63,7 +63,8 @@ func (r *RankVerdict) outside() string {
 			}
 		}
 	}
-	return fmt.Sprintf("outside the steps the GPU is idle for %s of %s (largest cause: %s, %s); in the steps, ", nanos(out),
+	return fmt.Sprintf("outside the steps the GPU is idle for %s of %s (largest cause: %s, %s); in the steps, ",
+		nanos(out),
 		nanos(r.WindowNS), name, nanos(most))
 }
 
@@ -183,7 +184,8 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if r.Steps > 0 {
 		steps = table.Steps(r.Steps, r.CompleteSteps)
 	}
-	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps, table.Counted(r.Kernels, "kernel", "kernels"),
+	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps,
+		table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
 		b.Item("%s", s.Evidence)

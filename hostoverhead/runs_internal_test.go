@@ -138,7 +138,8 @@ func TestPatternsByHand(t *testing.T) {
 		"an exchange": {deltas(op("barrier", opRange, 0, 9, statusNew)),
 			[]string{"a new operation between ranks on the CPU: barrier"}},
 		"both": {deltas(op("barrier", opRange, 0, 9, statusNew), op("f", opRange, 10, 60, statusRegression)),
-			[]string{"request handling: f is 6.0 times slower and barrier is new: requests are now distributed between ranks in every step"}},
+			[]string{"request handling: f is 6.0 times slower and barrier is new: requests are now distributed between ranks " +
+				"in every step"}},
 		"the first": {deltas(op("f", opRange, 1, 9, statusRegression), op("g", opRange, 1, 8, statusRegression)),
 			[]string{"f is 9.0 times slower"}},
 		"launches":        {launches(4, 10, 100, 115), []string{lost}},
@@ -259,7 +260,8 @@ func TestHandoffByHand(t *testing.T) {
 	}
 }
 
-// TestPhasesByHand: the last run of at least five iterations, half of them of the common size, with pauses up to 100 ms.
+// TestPhasesByHand: the last run of at least five iterations, half of them of the common size, with pauses up to 100
+// ms.
 func TestPhasesByHand(t *testing.T) {
 	const pause = 100_000_000
 	run := func(gap int64, counts ...int) (out []iteration) {
@@ -555,8 +557,10 @@ func TestDisagreementIsSaid(t *testing.T) {
 	for _, why := range []string{"", "They differ."} {
 		var out strings.Builder
 		b := table.NewWriter(&out)
-		v := &Verdict{Ranks: make([]RankVerdict, 1), Disagreement: why, published: &published.HostReport{Judgement: published.Judgement{
-			Verdict: "NO", CrossedDetails: map[string]bool{}}, Metrics: published.Metrics{GPUIdle: .25, NCCL: published.Ratio(math.NaN())}}}
+		v := &Verdict{Ranks: make([]RankVerdict, 1), Disagreement: why,
+			published: &published.HostReport{Judgement: published.Judgement{
+				Verdict: "NO", CrossedDetails: map[string]bool{}}, Metrics: published.Metrics{GPUIdle: .25,
+				NCCL: published.Ratio(math.NaN())}}}
 		v.writePublished(b)
 		b.Flush()
 		text := out.String()

@@ -21,37 +21,48 @@ const (
 
 // captureGraphs, prefillGraphs and overlapSteps are settings by the framework's registry key; "" for all others.
 var (
-	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
-	captureAny  = finding.LaunchCall.Info().Advice
+	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE " +
+		"(FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
+	captureAny = finding.LaunchCall.Info().Advice
 	// besideGraph is for launches beside graphs that run already.
 	besideGraph = finding.Advice{Do: "Capture what is launched next to the graph in each step, or fuse it.",
 		Source: torchCUDA + "#cuda-graphs"}
 
 	captureGraphs = map[string]finding.Advice{
-		"sglang":     {Do: "SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", Source: sglangArguments},
-		"vllm":       captureVLLM,
-		"trtllm":     {Do: "TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size (128 by default) that cover the batch sizes that run; enable_padding rounds batches up to them", Source: trtllmGraphs},
-		"tokenspeed": {Do: "TokenSpeed: leave out --enforce-eager and raise --max-cudagraph-capture-size to the batch sizes that run", Source: tokenspeedArgs},
-		"":           captureAny,
+		"sglang": {Do: "SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch " +
+			"sizes that run", Source: sglangArguments},
+		"vllm": captureVLLM,
+		"trtllm": {Do: "TensorRT-LLM: set cuda_graph_config with batch_sizes or max_batch_size (128 by default) that " +
+			"cover the batch sizes that run; enable_padding rounds batches up to them", Source: trtllmGraphs},
+		"tokenspeed": {Do: "TokenSpeed: leave out --enforce-eager and raise --max-cudagraph-capture-size to the batch " +
+			"sizes that run", Source: tokenspeedArgs},
+		"": captureAny,
 	}
 	// graphs of prefills and mixed steps are other ones, where a server has them
 	prefillGraphs = map[string]finding.Advice{
-		"sglang":     {Do: "SGLang: leave out --disable-piecewise-cuda-graph, and let --piecewise-cuda-graph-max-tokens cover the tokens that run", Source: sglangArguments},
-		"vllm":       captureVLLM,
-		"tokenspeed": {Do: "TokenSpeed: leave out --disable-prefill-graph and let --prefill-graph-capture-token-sizes cover the tokens that run", Source: tokenspeedArgs},
-		"":           captureAny,
+		"sglang": {Do: "SGLang: leave out --disable-piecewise-cuda-graph, and let --piecewise-cuda-graph-max-tokens " +
+			"cover the tokens that run", Source: sglangArguments},
+		"vllm": captureVLLM,
+		"tokenspeed": {Do: "TokenSpeed: leave out --disable-prefill-graph and let --prefill-graph-capture-token-sizes " +
+			"cover the tokens that run", Source: tokenspeedArgs},
+		"": captureAny,
 	}
 	overlapSteps = map[string]finding.Advice{
-		"sglang":     {Do: "SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this one runs", Source: sglangArguments},
-		"vllm":       {Do: "vLLM: --async-scheduling (on by default since v0.14 where it is supported), so that the next step is prepared while this one runs", Source: vllmScheduler},
-		"trtllm":     {Do: "TensorRT-LLM: leave disable_overlap_scheduler false (the default), so that the next step is prepared while this one runs", Source: trtllmOverlap},
-		"tokenspeed": {Do: "TokenSpeed: TOKENSPEED_DATA_PLANE_SYNC_DEBUG=warn names the code that waits for the device: without it the next step is launched while this one runs", Source: tokenspeedLoop},
-		"":           {Do: "Prepare the next step while this one runs on the device."},
+		"sglang": {Do: "SGLang: leave out --disable-overlap-schedule, so that the next step is prepared while this " +
+			"one runs", Source: sglangArguments},
+		"vllm": {Do: "vLLM: --async-scheduling (on by default since v0.14 where it is supported), so that the next " +
+			"step is prepared while this one runs", Source: vllmScheduler},
+		"trtllm": {Do: "TensorRT-LLM: leave disable_overlap_scheduler false (the default), so that the next step is " +
+			"prepared while this one runs", Source: trtllmOverlap},
+		"tokenspeed": {Do: "TokenSpeed: TOKENSPEED_DATA_PLANE_SYNC_DEBUG=warn names the code that waits for the device: " +
+			"without it the next step is launched while this one runs", Source: tokenspeedLoop},
+		"": {Do: "Prepare the next step while this one runs on the device."},
 	}
 )
 
 // loadAhead is for programs that wait for a data loader.
-var loadAhead = finding.Advice{Do: "Load ahead: raise num_workers and prefetch_factor of the DataLoader, with pin_memory=True.",
+var loadAhead = finding.Advice{Do: "Load ahead: raise num_workers and prefetch_factor of the DataLoader, with " +
+	"pin_memory=True.",
 	Source: "https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading"}
 
 // ofLoader reports whether a range, frame or operator is a data loader's.

@@ -56,7 +56,8 @@ var topics = []topic{
 		"Record after the server has started."},
 	{DoubtNoLaunchCalls, "No launch calls", "No API calls were recorded. Whether work was queued during a gap is unknown.",
 		"Record the calls of the GPU's runtime, too."},
-	{DoubtLaunchesMissing, "Launches missing", "Over 10% of the kernels have no launch call. Causes of the gaps before them are guesses.",
+	{DoubtLaunchesMissing, "Launches missing", "Over 10% of the kernels have no launch call. Causes of the gaps before " +
+		"them are guesses.",
 		"Start the profiler before the steps of interest."},
 	{DoubtHostWorkUnnamed, "Unattributed host time",
 		"Over half of the host's time has no name. It may be a wait that was not recorded.",
@@ -67,7 +68,8 @@ var topics = []topic{
 	{DoubtGraphLaunchesWithoutKernels, "Graph launches without kernels",
 		"Replays left no activity on the GPU. Idle time is overstated.",
 		"Record the trace again; some profiler versions lose graph kernels."},
-	{DoubtOneRow, "Depends on one row", "One activity decides the answer. If it is a profiler error, the answer is another one.", "Record the trace again."},
+	{DoubtOneRow, "Depends on one row", "One activity decides the answer. If it is a profiler error, the answer is " +
+		"another one.", "Record the trace again."},
 	{DoubtPythonTracing, "Python frames recorded", "Recording Python frames about doubles the time of host code.",
 		"Record once without stacks and compare."},
 	{DoubtOneLongGap, "One long gap", "One gap makes up over 30% of the time: start-up, or no requests.",

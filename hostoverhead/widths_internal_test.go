@@ -51,7 +51,8 @@ func TestWidthsOfNames(t *testing.T) {
 		if fits := strings.Repeat("k", c.width); !strings.Contains(c.text(fits), fits) {
 			t.Errorf("%s: a name of %d letters is cut:\n%s", c.what, c.width, c.text(fits))
 		}
-		if long := strings.Repeat("k", c.width/2) + "/" + strings.Repeat("k", c.width/2); strings.Contains(c.text(long), long) ||
+		if long := strings.Repeat("k", c.width/2) + "/" +
+			strings.Repeat("k", c.width/2); strings.Contains(c.text(long), long) ||
 			!strings.Contains(c.text(long), long[:c.width/2-3]) {
 			t.Errorf("%s: a name of %d letters is not cut to %d:\n%s", c.what, c.width+1, c.width, c.text(long))
 		}

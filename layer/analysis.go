@@ -163,7 +163,8 @@ func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 		}
 	}
 	if fp.NumLayers == 0 {
-		return nil, nil, fmt.Errorf("%w: no layers were found in pass %d: take another pass, or give the number of layers or a model config", ErrRange, p)
+		return nil, nil, fmt.Errorf("%w: no layers were found in pass %d: take another pass, or give the number of layers "+
+			"or a model config", ErrRange, p)
 	}
 	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %s", ErrRange, l, p, fp.numbers())
 }

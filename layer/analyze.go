@@ -184,7 +184,8 @@ func (w *work) segment(a *Device, m *ladder.Model) error {
 		f = a.of.found.frames()
 	}
 	if w.opts.Boundaries == boundariesModules && (f == nil || f.Distinct == 0) {
-		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record with with_stack=True and with_modules=True, or use --boundaries repeats",
+		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record "+
+			"with with_stack=True and with_modules=True, or use --boundaries repeats",
 			ErrNoEvidence, map[bool]string{true: "no module frames",
 				false: "module frames but none of a layer"}[f == nil])
 	}
@@ -238,17 +239,20 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 		halves += int(b2i(len(results[p].Second) > 0 && results[p].Count > 0))
 	}
 	if halves > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
+		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two "+
+			"streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
 			halves, len(results)))
 	}
 	if backward, training := w.Training(); training {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities compute gradients or update weights: this is a training run, and its passes are iterations, not forward passes of a server",
+		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities compute gradients or update weights: this is a "+
+			"training run, and its passes are iterations, not forward passes of a server",
 			backward, len(w.Acts)))
 	}
 	if len(a.Passes) == 0 {
 		a.Notes = append(a.Notes, "no passes were found")
 	} else if a.NumLayers == 0 {
-		a.Notes = append(a.Notes, "no layers found: no repeating block of kernels was found in any pass (if the model has layers, pass --num-layers or --config)")
+		a.Notes = append(a.Notes, "no layers found: no repeating block of kernels was found in any pass (if the model has "+
+			"layers, pass --num-layers or --config)")
 	}
 }
 
@@ -394,7 +398,8 @@ func (a *Device) rest(index map[any]int, of any, what Subject, kind Rung, confid
 
 func noAnchors(m *ladder.Model, w *work) error {
 	if m.Anchor == "" {
-		return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give --anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.Profile.Name)
+		return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give "+
+			"--anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.Profile.Name)
 	}
 	return fmt.Errorf("%w: no kernel name contains the anchor %q of profile %s", ErrNoEvidence, m.Anchor,
 		m.Profile.Name)

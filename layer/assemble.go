@@ -167,7 +167,8 @@ func (w *work) given(passes []GivenPass) ([]ladder.Result, error) {
 			}
 			if lay.Index != r.First+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil &&
 				len(lay.Halves) != len(lay.Kernels) {
-				return nil, fmt.Errorf("%w: layer %d of pass %d: layers count up by one from 0…%d, and each kernel has a half or none has", ErrRange, lay.Index, p, maxLayers-1)
+				return nil, fmt.Errorf("%w: layer %d of pass %d: layers count up by one from 0…%d, and each kernel has a half "+
+					"or none has", ErrRange, lay.Index, p, maxLayers-1)
 			}
 			if err := take(lay.Kernels, lay.Halves, int32(lay.Index)); err != nil {
 				return nil, err

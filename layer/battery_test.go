@@ -508,7 +508,8 @@ func TestNormsBehind(t *testing.T) {
 		}
 		for _, tf := range transforms[:4] {
 			if v := runCase(t, f, tf, true); v.share < 0.99 || v.conf >= 0.9 {
-				t.Errorf("%s: %.1f%% right with %.2f, want 99%% and less than 0.9, as norms do not begin the layers\n%v", v.name, 100*v.share, v.conf, v.detail)
+				t.Errorf("%s: %.1f%% right with %.2f, want 99%% and less than 0.9, as norms do not begin the layers\n%v", v.name,
+					100*v.share, v.conf, v.detail)
 			}
 		}
 	}
@@ -564,7 +565,8 @@ func reliability(t *testing.T, all []verdict) {
 		}
 	}
 	if *onlyCases == "" && (*wholeBattery && (ece > 0.05 || 100*warned < 95*wrong) || bad > 0) {
-		t.Errorf("expected calibration error %.3f, want 0.05; of %d answers below 90%% right %d are printed with 0.8 or less, and %d with 0.9 or more", ece, wrong, warned, bad)
+		t.Errorf("expected calibration error %.3f, want 0.05; of %d answers below 90%% right %d are printed with 0.8 or "+
+			"less, and %d with 0.9 or more", ece, wrong, warned, bad)
 	}
 	t.Logf("expected calibration error %.3f; below 90%% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong,
 		warned, bad)

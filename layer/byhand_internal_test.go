@@ -63,7 +63,8 @@ func TestSteadyRun(t *testing.T) {
 	}{
 		{"none", chosen(same), "-1 0 10 no passes"},
 		{"one", chosen(same, 100), "0 1 10 the only pass"},
-		{"two", chosen(same, 100, 100), "0 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
+		{"two", chosen(same, 100, 100), "0 2 10 the median of 2 neighbouring decode passes whose durations stay within " +
+			"10% of it"},
 		{"the second is the median", chosen(same, 100, 103, 106),
 			"1 3 10 the median of 3 neighbouring decode passes whose durations stay within 10% of it"},
 		{"the third is the median", chosen(same, 200, 100, 109, 104, 105, 101),
@@ -72,13 +73,15 @@ func TestSteadyRun(t *testing.T) {
 			"0 2 10 the median of 2 neighbouring decode passes of batch 0 whose durations stay within 10% of it"},
 		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100),
 			"0 2 10 the median of 2 neighbouring passes whose durations stay within 10% of it"},
-		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations " +
+			"within 10%; the first whole pass"},
 		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100),
 			"1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
 		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100),
 			"2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
 		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
-			100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+			100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first " +
+			"whole pass"},
 		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
 			100), "0 2 10 the median of 2 neighbouring draft passes whose durations stay within 10% of it"},
 		{"all cut", chosen(func(p []ForwardPass) {

@@ -22,7 +22,8 @@ type calibration struct {
 	doubts                               []doubted // by the gravest, as in segment.Limits
 }
 
-// doubted are answers with one gravest doubt: how many, how many of them are below 90% right, and the sum of what is right.
+// doubted are answers with one gravest doubt: how many, how many of them are below 90% right, and the sum of what is
+// right.
 type doubted struct {
 	n, wrong int
 	share    float64
@@ -37,7 +38,10 @@ func (c *calibration) add(d *layer.Device, share, conf float64) {
 	for _, e := range d.Evidence {
 		words += e.Detail
 	}
-	if k := slices.IndexFunc(segment.Limits, func(l segment.Limit) bool { return strings.Contains(words, l.Word) }); k >= 0 {
+	if k := slices.IndexFunc(segment.Limits, func(l segment.Limit) bool {
+		return strings.Contains(words,
+			l.Word)
+	}); k >= 0 {
 		x := &c.doubts[k]
 		if x.n, x.share = x.n+1, x.share+share; share < 0.9 {
 			x.wrong++
@@ -69,7 +73,8 @@ func (c *calibration) off() (sum float64) {
 // TestCalibration prints the table of docs/segmentation.md, of families that numbers were read from and of others, and
 // of each row of [segment.Limits] how right the answers are of which it is the gravest doubt: go test ./layer -run
 // Calibration -v -battery. Of the others at most one in a hundred answers printed with 0.95 may be below 90% right,
-// three in five right ones are printed with that, and the expected calibration error is 0.03 at most. What is off is too
+// three in five right ones are printed with that, and the expected calibration error is 0.03 at most. What is off is
+// too
 // modest: a higher limit for hidden names prints wrong answers as sure.
 func TestCalibration(t *testing.T) {
 	if !*wholeBattery {
@@ -101,7 +106,8 @@ func TestCalibration(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("\n| printed | tuned on: cases | mean printed | mean right | others: cases | mean printed | mean right |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| printed | tuned on: cases | mean printed | mean right | others: cases | mean printed | mean " +
+		"right |\n|---|---|---|---|---|---|---|\n")
 	for k := range by[0].n {
 		fmt.Fprintf(&b, "| %.1f–%.1f |", float64(k)/10, float64(k+1)/10)
 		for _, c := range by {
@@ -112,9 +118,11 @@ func TestCalibration(t *testing.T) {
 	}
 	for which, name := range []string{"tuned on", "others"} {
 		c := &by[which]
-		fmt.Fprintf(&b, "%s: expected calibration error %.3f; %d of %d printed with 0.95 are below 90%% right; %d of %d right ones are printed with that\n", name, c.off(), c.wrong, c.sure, c.rightSure, c.right)
+		fmt.Fprintf(&b, "%s: expected calibration error %.3f; %d of %d printed with 0.95 are below 90%% right; %d of %d "+
+			"right ones are printed with that\n", name, c.off(), c.wrong, c.sure, c.rightSure, c.right)
 	}
-	b.WriteString("\n| gravest doubt | leaves | tuned on: cases | below 90% | mean right | others: cases | below 90% | mean right |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| gravest doubt | leaves | tuned on: cases | below 90% | mean right | others: cases | below 90% | " +
+		"mean right |\n|---|---|---|---|---|---|---|---|\n")
 	for k, l := range segment.Limits {
 		fmt.Fprintf(&b, "| %s | %.3f |", l.Word, l.Most)
 		for _, c := range by {

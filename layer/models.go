@@ -117,7 +117,8 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		for _, m := range a.Models {
 			if given := map[Source]string{SourceFlag: "--num-layers",
 				SourceConfig: "the config"}[m.LayerSource]; given != "" {
-				a.Notes = append(a.Notes, fmt.Sprintf("the number of layers of %s, %d, is that of the %s, %.1f%% of the GPU time", given, m.NumLayers, m.title(), 100*m.Share))
+				a.Notes = append(a.Notes, fmt.Sprintf("the number of layers of %s, %d, is that of the %s, %.1f%% of the GPU time",
+					given, m.NumLayers, m.title(), 100*m.Share))
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func TestServedModels(t *testing.T) {
 						c != nil, 100*share, 100*sure)
 					// NaN: no experts
 					if unclear := c == nil && s.Unclear; unclear && sure > 0 || !unclear && sure < 1 {
-						t.Errorf("%s, %s, config %v: %.0f%% of the products beside experts told with more than 0.6, want all: %v", s.Name, name, c != nil, 100*sure, !unclear)
+						t.Errorf("%s, %s, config %v: %.0f%% of the products beside experts told with more than 0.6, want all: %v", s.Name,
+							name, c != nil, 100*sure, !unclear)
 					}
 					if share < 1-1e-9 {
 						t.Errorf("%s, %s, config %v: %.2f%% of the layers' time right, want all\n%s", s.Name, name,

@@ -43,7 +43,8 @@ func TestTruthOfRealTraces(t *testing.T) {
 				}
 				ops, layers := opScore(t, opBlind(t, hidden, opConfig(t, c), shift, nil), want, false)
 				if ops < bound || layers < bound {
-					t.Errorf("%s, nothing but names, config %q, labels off by %d: %.2f%% operators, %.2f%% layers right, want %.0f%%", tt.trace, c, shift, 100*ops, 100*layers, 100*bound)
+					t.Errorf("%s, nothing but names, config %q, labels off by %d: %.2f%% operators, %.2f%% layers right, want %.0f%%",
+						tt.trace, c, shift, 100*ops, 100*layers, 100*bound)
 				}
 			}
 		}
@@ -151,7 +152,8 @@ func TestScrambledRecordsHaveOneOrder(t *testing.T) {
 				t.Errorf("config %q, repaired %t: health %v, want degraded", config, repair, tr.Health().Status)
 			}
 			if (len(orders) == 1 && len(layers) == 32) != repair || (most > 0.5) != repair {
-				t.Errorf("config %q, repaired %t: %d orders of operators in %d layers, told with up to %.2f; want one in 32 and more than 0.5 only where repaired", config, repair, len(orders), len(layers), most)
+				t.Errorf("config %q, repaired %t: %d orders of operators in %d layers, told with up to %.2f; want one in 32 and "+
+					"more than 0.5 only where repaired", config, repair, len(orders), len(layers), most)
 			}
 		}
 	}

@@ -206,7 +206,8 @@ func (w *work) onlyLacks(r, lead *ladder.Result, column []int32) bool {
 	return lead.Count > 0
 }
 
-// aligned are the operators of the kernels of a pass, and the rows of the device's table that they are with a confidence
+// aligned are the operators of the kernels of a pass, and the rows of the device's table that they are with a
+// confidence
 // of at most limit.
 type aligned struct {
 	of    []operator.Found
@@ -239,7 +240,8 @@ func (d *Device) rowOf(f *operator.Found, limit float32, rows map[opRow]uint16) 
 	return d.row(opRow{profile.Operator(f.Operator), Part(f.Part), f.Evidence, min(f.Confidence, limit)}, rows)
 }
 
-// row returns the number of a row, and adds it to the table where it is new. Beyond 65 536 rows it is that of no operator.
+// row returns the number of a row, and adds it to the table where it is new. Beyond 65 536 rows it is that of no
+// operator.
 func (d *Device) row(row opRow, rows map[opRow]uint16) uint16 {
 	id, ok := rows[row]
 	if !ok && len(d.operators) < 1<<16 {

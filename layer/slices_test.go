@@ -96,7 +96,8 @@ func TestAheadOfTheGPU(t *testing.T) {
 			}
 		}
 		if 2*ahead < len(d.Passes) {
-			t.Errorf("%s: the CPU has done %d of %d passes before the GPU has done the one before, and the trace was made to be so", c.Name, ahead, len(d.Passes))
+			t.Errorf("%s: the CPU has done %d of %d passes before the GPU has done the one before, and the trace was made to "+
+				"be so", c.Name, ahead, len(d.Passes))
 		}
 		got := make([]spent, len(c.Passes)+1) // outside of passes last
 		for s := range d.Timeline() {

@@ -599,7 +599,8 @@ func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 	if len(twins) == 1 {
 		return "it launches no pass kernel by kernel and captures none: it has no source lines to give"
 	}
-	return fmt.Sprintf("only %d of %d replayed kernels have one of the same name in the same place of it: kernel sequences do not match", same, all)
+	return fmt.Sprintf("only %d of %d replayed kernels have one of the same name in the same place of it: kernel "+
+		"sequences do not match", same, all)
 }
 
 // hasActivity reports whether a call launched anything on a GPU.

@@ -85,7 +85,8 @@ func TestPiecewiseMapping(t *testing.T) {
 			}
 		}
 		if found["attention"] != 36 || found["kv_write"] != 24 || found["qkv_proj"] != 0 {
-			t.Errorf("sources by operator %v, want 36 of attention (12 with a reduction), 24 of the cache write, none of a product", found)
+			t.Errorf("sources by operator %v, want 36 of attention (12 with a reduction), 24 of the cache write, none of a "+
+				"product", found)
 		}
 	}
 }

@@ -78,7 +78,8 @@ func (a *Device) chooseSteady(ended func() error) {
 	case len(a.Passes) == 1:
 		a.Steady.Reason = "the only pass"
 	default:
-		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within %.0f%%; the first whole pass", a.Steady.TolerancePct)
+		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within "+
+			"%.0f%%; the first whole pass", a.Steady.TolerancePct)
 	}
 }
 

@@ -83,7 +83,8 @@ func checkTracks(ctx context.Context, tracks []pftrace.Track) error {
 		last := trace.Time(0)
 		for k, s := range tr.Spans {
 			if s.End < s.Start || k > 0 && s.Start < last {
-				return fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name, k, s.Name)
+				return fmt.Errorf("perfetto: track %q: span %d (%q) overlaps the one before it or ends before it starts", tr.Name,
+					k, s.Name)
 			}
 			last = s.End
 		}

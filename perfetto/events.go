@@ -74,7 +74,8 @@ func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst s
 	error) {
 	var stats SliceStats
 	if o.Redact.any() {
-		return stats, fmt.Errorf("perfetto: %s: names are hidden in a .json.gz of a JSON trace only: write such a copy first, then slice it", dst)
+		return stats, fmt.Errorf("perfetto: %s: names are hidden in a .json.gz of a JSON trace only: write such a copy "+
+			"first, then slice it", dst)
 	}
 	n, removed, err := writeEvents(ctx, t, src, dst, nil, func(e trace.Event) bool { return sel.keeps(t, e) }, o)
 	stats.Kept, stats.Dropped, stats.Activities, stats.Removed = n, int64(t.Len())-n, sel.count(t), removed

@@ -82,7 +82,8 @@ func TestWhatRemainsIsListed(t *testing.T) {
 		}
 	}
 	all := texts * written
-	t.Logf("%d planted texts in each of %d slices, by 15 redactions: of %d, %d are hidden, %d left and listed, %d left and "+
+	t.Logf("%d planted texts in each of %d slices, by 15 redactions: of %d, %d are hidden, %d left and listed, %d left "+
+		"and "+
 		"not listed; %d copies that cannot hide are refused", texts, written, all, all-listed-unlisted, listed, unlisted,
 		refused)
 }

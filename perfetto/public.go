@@ -70,14 +70,18 @@ var replacement = &expression{text: `^(?:<built-in function[0-9]+>|function[0-9]
 // the frameworks write themselves.
 var (
 	stepWord  = &expression{text: `[A-Za-z]+`}
-	stepWords = words("step STEP Step bs BS toks tokens num ProfilerStep execute model context generation new cached capture full piecewise forward ctx gen reqs reqeusts requests iter iteration " +
-		"EXTEND DECODE PREFILL MIXED IDLE VERIFY TARGET DRAFT extend decode prefill mixed idle verify target draft sq sk sqsq sqsk x")
+	stepWords = words("step STEP Step bs BS toks tokens num ProfilerStep execute model context generation new cached " +
+		"capture full piecewise forward ctx gen reqs reqeusts requests iter iteration " +
+		"EXTEND DECODE PREFILL MIXED IDLE VERIFY TARGET DRAFT extend decode prefill mixed idle verify target draft sq sk " +
+		"sqsq sqsk x")
 )
 
 // commonFiles are folders and files of the servers and of PyTorch that run
 // whatever the model is.
-var commonFiles = words("srt v1 nn modules layers models model_executor managers scheduler tp_worker model_runner gpu_model_runner cuda_graph_runner worker gpu_worker engine core core_client " +
-	"executor entrypoints attention backends ops custom_op linear activation layernorm rotary_embedding sampler logits_processor vocab_parallel_embedding quantization unquant moe fused_moe " +
+var commonFiles = words("srt v1 nn modules layers models model_executor managers scheduler tp_worker model_runner " +
+	"gpu_model_runner cuda_graph_runner worker gpu_worker engine core core_client " +
+	"executor entrypoints attention backends ops custom_op linear activation layernorm rotary_embedding sampler " +
+	"logits_processor vocab_parallel_embedding quantization unquant moe fused_moe " +
 	"distributed parallel_state communication_op device_communicators utils _contextlib functional module grad_mode autograd function profiler cuda graphs streams _tensor _ops _dynamo _inductor " +
 	"eval_frame output_code runtime compilation cuda_graph forward_context multiproc_executor uniproc_executor llm_engine llm http_server radix_attention flashinfer_backend triton_backend " +
 	"pyexecutor py_executor model_engine _torch compiler jit autotuner __init__")

@@ -26,7 +26,8 @@ func layerTable(a *layer.Device, passes []int) []string {
 	var out []string
 	for _, i := range passes {
 		p := &a.Passes[i]
-		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s", a.Analysis().Trace().Raw(p.Start), p.Wall(),
+		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s",
+			a.Analysis().Trace().Raw(p.Start), p.Wall(),
 			p.Stage, p.Kernels, p.Batch, p.Tokens, p.Partial, p.PassEvidence, p.LayerEvidence))
 		for _, l := range p.Layers() {
 			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Analysis().Trace().Raw(l.Start), l.Wall, l.Sum,

@@ -56,7 +56,8 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	c := &copier{o: o, red: red, wants: sel.wants}
 	err = c.rewrite(ctx, src, dst, nil, func() error {
 		if sel.found < len(sel.activities) {
-			return fmt.Errorf("perfetto: %s: only %d of %d chosen GPU activities are in it: is it the file the trace was loaded from?", src, sel.found, len(sel.activities))
+			return fmt.Errorf("perfetto: %s: only %d of %d chosen GPU activities are in it: is it the file the trace was "+
+				"loaded from?", src, sel.found, len(sel.activities))
 		}
 		return nil
 	})

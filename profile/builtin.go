@@ -138,13 +138,16 @@ var (
 var (
 	gqaDense = familyModel("gqa_dense", "dense decoders with grouped-query attention (Llama, Qwen2, Qwen3, Mistral)",
 		[]string{"llama", "qwen2", "qwen3", "mistral"}, ruleQKNorm)
-	gqaMoE = familyModel("gqa_moe", "mixture-of-experts decoders with grouped-query attention (Qwen3-MoE, Llama-4, gpt-oss, Mixtral, MiniMax-M2, GLM-4.5)",
+	gqaMoE = familyModel("gqa_moe", "mixture-of-experts decoders with grouped-query attention (Qwen3-MoE, Llama-4, "+
+		"gpt-oss, Mixtral, MiniMax-M2, GLM-4.5)",
 		[]string{"qwen2_moe", "qwen3_moe", "llama4", "llama4_text", "gpt_oss", "mixtral", "minimax_m2", "glm4_moe"},
 		ruleQKNorm, ruleMoE, ruleMoEGate, ruleMoEAlign, ruleMoESort)
-	hybridMamba = familyModel("hybrid_mamba", "Mamba-2 layers with a few attention layers (Nemotron-H, Bamba, Granite-4, Jamba)",
+	hybridMamba = familyModel("hybrid_mamba", "Mamba-2 layers with a few attention layers (Nemotron-H, Bamba, "+
+		"Granite-4, Jamba)",
 		[]string{"nemotron_h", "bamba", "granitemoehybrid", "jamba", "falcon_h1", "zamba2"},
 		ruleSSDScan, ruleSelectiveScan, ruleCausalConv, ruleMoE, ruleMoEGate, ruleMoEAlign, ruleMoESort)
-	hybridLinear = familyModel("hybrid_linear", "gated delta rule layers with full attention every few layers (Qwen3-Next, Qwen3.5)",
+	hybridLinear = familyModel("hybrid_linear", "gated delta rule layers with full attention every few layers "+
+		"(Qwen3-Next, Qwen3.5)",
 		[]string{"qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"},
 		ruleDeltaRule, ruleDeltaGate, ruleCausalConv, ruleQKNorm, ruleMoE, ruleMoEGate, ruleMoEAlign, ruleMoESort)
 )

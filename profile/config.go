@@ -146,7 +146,8 @@ func ParseConfig(r io.Reader) (*Config, error) {
 		return nil, err
 	}
 	if !f.known {
-		return nil, &documentError{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known name", errNotConfig)}
+		return nil, &documentError{Doc: "config", Err: fmt.Errorf("%w: no layer count, size or head count under any known "+
+			"name", errNotConfig)}
 	}
 	c.layers(f)
 	c.details(f)

@@ -103,11 +103,13 @@ func (f *finder) Find(tracePath string) (*foundConfig, error) {
 	if found := s.cachedByName(tracePath); found != nil {
 		return found, nil
 	}
-	msg := "none beside the trace or in its parent directories, no server_args.json there names a model on this machine, and the Hugging Face cache holds none that the trace's path names"
+	msg := "none beside the trace or in its parent directories, no server_args.json there names a model on this " +
+		"machine, and the Hugging Face cache holds none that the trace's path names"
 	if len(s.tried) > 0 {
 		msg += " (passed over: " + strings.Join(s.tried, "; ") + ")"
 	}
-	return nil, fmt.Errorf("profile: %w: %s; give the config or name a profile, else layers are found from the trace alone", ErrNoConfig, msg)
+	return nil, fmt.Errorf("profile: %w: %s; give the config or name a profile, else layers are found from the trace "+
+		"alone", ErrNoConfig, msg)
 }
 
 // search is one run of a Finder.

@@ -126,13 +126,14 @@ func TestSizesOfOne(t *testing.T) {
 				}
 				return n
 			}},
-		{`"num_hidden_layers":1,"compress_ratios":[0],"o_groups":%d,"o_lora_rank":3,"num_attention_heads":2,"head_dim":4`, "wo_a wo_b", " ", func(c *Config) any {
-			ops := c.planMixer(c.Layers[0])
-			if last := len(ops) - 1; ops[last].Module != "" {
-				return ops[last-1].Module + " " + ops[last].Module
-			}
-			return " "
-		}},
+		{`"num_hidden_layers":1,"compress_ratios":[0],"o_groups":%d,"o_lora_rank":3,"num_attention_heads":2,"head_dim":4`,
+			"wo_a wo_b", " ", func(c *Config) any {
+				ops := c.planMixer(c.Layers[0])
+				if last := len(ops) - 1; ops[last].Module != "" {
+					return ops[last-1].Module + " " + ops[last].Module
+				}
+				return " "
+			}},
 		{`"num_hidden_layers":1,"intermediate_size":8,"hc_mult":%d`, "true", "false", func(c *Config) any {
 			ops := c.planLayer(c.Layers[0])
 			return ops[len(ops)-1].Operator == opname.HCPost
@@ -148,15 +149,16 @@ func TestSizesOfOne(t *testing.T) {
 			}},
 		{`"num_hidden_layers":1,"compress_ratios":[0],"sliding_window":%d`, "1", "0",
 			func(c *Config) any { return c.windowOf(mixerFull) }},
-		{`"num_hidden_layers":1,"linear_attn_config":{"full_attn_layers":[],"kda_layers":[1],"num_heads":2,"head_dim":%d}`, "6", "2", func(c *Config) any {
-			n := 0
-			for _, o := range c.planMixer(c.Layers[0]) {
-				if o.Operator == opname.InProj {
-					n++
+		{`"num_hidden_layers":1,"linear_attn_config":{"full_attn_layers":[],"kda_layers":[1],"num_heads":2,"head_dim":%d}`,
+			"6", "2", func(c *Config) any {
+				n := 0
+				for _, o := range c.planMixer(c.Layers[0]) {
+					if o.Operator == opname.InProj {
+						n++
+					}
 				}
-			}
-			return n
-		}},
+				return n
+			}},
 	} {
 		for n, want := range []string{tt.none, tt.one} {
 			fields := strings.Replace(tt.fields, "%d", fmt.Sprint(n), 1)

@@ -157,7 +157,8 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 			`{` + base + `,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 2,
 			"input_norm qkv_a_proj q_a_norm kv_a_norm q_b_proj rope k_absorb kv_write kv_b_proj attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
 		{"chunked layers with positions", `{` + base +
-			`,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 0, attn + "gate_up_proj activation down_proj"},
+			`,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`,
+			0, attn + "gate_up_proj activation down_proj"},
 		{"full layers without", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 1,
 			"input_norm qkv_proj kv_write attention o_proj post_norm gate_up_proj activation down_proj"},
 		{"short convolution", `{` + base + `,"num_hidden_layers":1,"layer_types":["conv"],"intermediate_size":128}`, 0,

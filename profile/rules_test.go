@@ -27,7 +27,8 @@ func TestLayerRules(t *testing.T) {
 	for _, tt := range []struct{ name, fields, mixers, ffns string }{
 		{"llama4", `"model_type": "llama4_text", "attention_chunk_size": 4096`,
 			"chunked chunked chunked full chunked chunked chunked full", ""},
-		{"llama4 with its interval", `"model_type": "llama4_text", "attention_chunk_size": 4096, "no_rope_layer_interval": 2`, "chunked full chunked full chunked full chunked full", ""},
+		{"llama4 with its interval", `"model_type": "llama4_text", "attention_chunk_size": 4096, "no_rope_layer_interval": 2`,
+			"chunked full chunked full chunked full chunked full", ""},
 		{"gpt-oss", `"model_type": "gpt_oss", "sliding_window": 128`,
 			"sliding full sliding full sliding full sliding full", ""},
 		{"no window", `"model_type": "gpt_oss"`, "full full full full full full full full", ""},

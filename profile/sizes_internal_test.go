@@ -119,7 +119,8 @@ func TestWhichLayersHaveExperts(t *testing.T) {
 		`"moe_layer_freq":[0,1,0,1,1,0]`:                                   "DEDEED",
 		`"mlp_layer_types":["dense","sparse","dense","dense","moe","moe"]`: "DEDDEE",
 	} {
-		config := `{"num_hidden_layers":6,"hidden_size":64,"intermediate_size":8,"moe_intermediate_size":8,"num_experts":4,` + rule + `}`
+		config := `{"num_hidden_layers":6,"hidden_size":64,"intermediate_size":8,"moe_intermediate_size":8,"num_experts":4,` +
+			rule + `}`
 		if got := layersOf(t, config); got != want {
 			t.Errorf("%s: %s, want %s", rule, got, want)
 		}

@@ -22,13 +22,16 @@ var codeInfos = []CodeInfo{
 		"Record the trace again, with no other profiler at work on the GPU."},
 	{CodeNoKernels, "No kernels", "GPU activities were recorded, but no kernel.",
 		"Enable kernel activities in the profiler."},
-	{CodeOrphans, "Kernels without a launch", "GPU activities have no launch call in the file. Their time counts; their source is unknown.", "Start the profiler before the steps of interest."},
+	{CodeOrphans, "Kernels without a launch", "GPU activities have no launch call in the file. Their time counts; " +
+		"their source is unknown.", "Start the profiler before the steps of interest."},
 	{CodeOneRow, "One activity dominates", "Much of the GPU time is one activity.",
 		"Check that activity in the timeline; record the trace again if it is an error."},
-	{CodePersistent, "Persistent kernel", "A kernel spins beside others for the life of the process. It is left out of GPU time.", "Nothing: this is how the library works."},
+	{CodePersistent, "Persistent kernel", "A kernel spins beside others for the life of the process. It is left out of " +
+		"GPU time.", "Nothing: this is how the library works."},
 	{CodeEmptyGraphs, "Graph launches without kernels", "Graph launches left no activity on the GPU.",
 		"Update the driver and the profiler, or record without graphs."},
-	{CodeEmptyLaunches, "Launches without kernels", "Calls that launch a kernel left none, though calls before and after them did: records of kernels are lost.", recordShorter},
+	{CodeEmptyLaunches, "Launches without kernels", "Calls that launch a kernel left none, though calls before and " +
+		"after them did: records of kernels are lost.", recordShorter},
 	{CodeGraphRows, "Graph replays as one row", "nsys recorded graph replays without their kernels.",
 		"Record with nsys --cuda-graph-trace=node."},
 	{CodeAbsurdDuration, "Impossible duration", "An activity has a duration that none can have. It is left out.",
@@ -37,7 +40,8 @@ var codeInfos = []CodeInfo{
 		"Nothing, unless there are many."},
 	{CodeUnfinished, "Unfinished activity", "An activity was still running at the end of the window.",
 		"Nothing, unless there are many."},
-	{CodeSameStream, "Overlap on one stream", "Kernels overlap their predecessor on the same stream, on NVIDIA GPUs by programmatic dependent launch. Busy time counts the overlap once.", "Nothing: this is a feature of the GPU."},
+	{CodeSameStream, "Overlap on one stream", "Kernels overlap their predecessor on the same stream, on NVIDIA GPUs by " +
+		"programmatic dependent launch. Busy time counts the overlap once.", "Nothing: this is a feature of the GPU."},
 	{CodeScrambled, "Scrambled records", "Names and times of graph kernels do not belong together.",
 		"Pass `--repair-order`, or record the trace again."},
 	{CodeOrderRepaired, "Order repaired", "Scrambled records were joined again, as `--repair-order` asks.",
@@ -46,16 +50,22 @@ var codeInfos = []CodeInfo{
 	{CodeClockChanged, "Clock changed", "The GPU's clock was not constant.",
 		"Lock the clocks (nvidia-smi -lgc) before comparing runs."},
 	{CodeRecordsMissing, "Records missing", "Passes lack kernels that others of the same kind have.", recordShorter},
-	{CodeSharedLaunches, "Shared launches", "Kernels name a launch call that another kernel names, too: correlation ids are damaged.", recordAgain},
+	{CodeSharedLaunches, "Shared launches", "Kernels name a launch call that another kernel names, too: correlation " +
+		"ids are damaged.", recordAgain},
 	{CodeImpossibleOverlap, "Impossible overlap", "Activities of one stream overlap for most of the GPU time.",
 		recordAgain},
-	{CodeTimeJump, "Time jump", "No GPU works for nearly all of the recording, or for most of it while work was launched. A clock jumped, or the file holds several recordings.", "Record one run, and keep the machine's clock as it is."},
-	{CodeClocksApart, "Clocks apart", "Activities begin before their launch call, or all of them a second or more after it: the clocks of host and GPU differ.", recordAgain},
+	{CodeTimeJump, "Time jump", "No GPU works for nearly all of the recording, or for most of it while work was " +
+		"launched. A clock jumped, or the file holds several recordings.", "Record one run, and keep the machine's clock " +
+		"as it is."},
+	{CodeClocksApart, "Clocks apart", "Activities begin before their launch call, or all of them a second or more " +
+		"after it: the clocks of host and GPU differ.", recordAgain},
 	{CodeNoDurations, "No durations", "No GPU activity lasts: their ends were not recorded.", stopFirst},
 	{CodeTimeScale, "Times in another unit", "Durations are a thousand times too short or too long for a GPU.",
 		"Export the trace again, with times in the unit of its format."},
-	{CodeSeveralDocuments, "Several documents", "The file holds several JSON documents, as joined files do, which are read as one trace.", "Give the files one by one."},
-	{CodeProton, "Proton trace", "A trace of Triton's profiler: kernels with their streams and times, without launches, operators or steps.", "Record with torch.profiler or Nsight Systems for these."},
+	{CodeSeveralDocuments, "Several documents", "The file holds several JSON documents, as joined files do, which are " +
+		"read as one trace.", "Give the files one by one."},
+	{CodeProton, "Proton trace", "A trace of Triton's profiler: kernels with their streams and times, without " +
+		"launches, operators or steps.", "Record with torch.profiler or Nsight Systems for these."},
 	{CodeLossTruncated, "Truncated file", "The file ends in the middle.", stopFirst},
 	{CodeLossBadEvent, "Malformed events", "Events could not be read and were dropped.", recordAgain},
 	{CodeLossBadTime, "Bad timestamps", "Events without a usable timestamp were dropped.", recordAgain},

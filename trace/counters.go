@@ -128,7 +128,8 @@ func (t *Trace) examineClocks(add func(code Code, sev HealthStatus, n int64, aff
 	for _, c := range t.Counters() {
 		if kind, ok := strings.CutSuffix(string(c.Quantity), "-clock"); ok && c.Changed {
 			add(CodeClockChanged, HealthOK, int64(c.Samples), []Area{AffectsGPUTime},
-				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different times, and a comparison sees the clock too",
+				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different "+
+					"times, and a comparison sees the clock too",
 				kind, c.Device, c.Min, c.Max, c.Median)
 		}
 	}

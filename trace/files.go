@@ -102,7 +102,8 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 	}
 	switch {
 	case len(out) == 0 && exported:
-		return nil, fmt.Errorf("trace: %w in %s: it holds tables that Nsight Systems exported one by one, which are not read; make an SQLite database of the report: nsys export --type sqlite REPORT.nsys-rep", ErrNoTrace, path)
+		return nil, fmt.Errorf("trace: %w in %s: it holds tables that Nsight Systems exported one by one, which are not "+
+			"read; make an SQLite database of the report: nsys export --type sqlite REPORT.nsys-rep", ErrNoTrace, path)
 	case len(out) == 0:
 		return nil, fmt.Errorf("trace: %w in %s", ErrNoTrace, path)
 	}

@@ -123,7 +123,8 @@ type Health struct {
 	EmptyGraphs int `json:"empty_graphs"` // graph launches without any activity
 }
 
-// Remark is one thing that is wrong with a recording, and what it touches. Package layer makes one finding of those that
+// Remark is one thing that is wrong with a recording, and what it touches. Package layer makes one finding of those
+// that
 // change a result.
 type Remark struct {
 	Code     Code         `json:"code"`              // stable identifier, e.g. "orphans"
@@ -344,7 +345,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if h.GraphRows > 0 {
 		add(CodeGraphRows, HealthDegraded, int64(h.GraphRows), []Area{AffectsLayers, AffectsAttribution},
-			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)", h.GraphRows)
+			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)",
+			h.GraphRows)
 	}
 	if h.EmptyGraphs > 0 {
 		add(CodeEmptyGraphs, HealthDegraded, int64(h.EmptyGraphs), []Area{AffectsGPUTime, AffectsIdle, AffectsLayers},
@@ -357,7 +359,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.capped > 0 {
 		add(CodeCappedDuration, HealthDegraded, int64(n.capped), []Area{AffectsGPUTime},
-			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, a damaged row, or a profiler flush artefact), first %q: they are taken to end there", n.capped, n.firstCapped)
+			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, a damaged row, or a "+
+				"profiler flush artefact), first %q: they are taken to end there", n.capped, n.firstCapped)
 	}
 	if n.unfinished > 0 {
 		add(CodeUnfinished, HealthOK, int64(n.unfinished), []Area{AffectsGPUTime},

@@ -133,19 +133,20 @@ func TestActivitiesAreCountedOnce(t *testing.T) {
 		rows  int
 		twice string
 	}{
-		"once":                 {document(a, b), 2, ""},
-		"one after the other":  {document(a, a, b), 2, "loss-twice=1"},
-		"a buffer again":       {document(a, b, a, b), 2, "loss-twice=2"},
-		"three times":          {document(b, a, b, b), 2, "loss-twice=2"},
-		"another name":         {document(a, kernelAt("c", 10, 4.125, corr(1))), 2, ""},
-		"another launch":       {document(a, kernelAt("a", 10, 4.125, corr(3))), 2, ""},
-		"another end":          {document(a, kernelAt("a", 10, 4.126, corr(1))), 2, ""},
-		"another node":         {document(kernelAt("a", 10, 4.125, node(1)), kernelAt("a", 10, 4.125, node(2))), 2, ""},
-		"another stream":       {document(a, strings.Replace(a, `"stream":7`, `"stream":8`, 1)), 2, ""},
-		"another GPU":          {document(a, strings.Replace(a, `"device":0`, `"device":1`, 1)), 2, ""},
-		"whole microseconds":   {document(kernelAt("a", 10, 4, corr(1)), kernelAt("a", 10, 4, corr(1))), 2, ""},
-		"beside another row":   {document(a, kernelAt("c", 10, 5.125, corr(1)), a), 2, "loss-twice=1"},
-		"without a stream row": {strings.NewReplacer(`"stream":7,`, "", `"tid":7`, `"tid":"gpu"`).Replace(document(a, a)), 2, ""},
+		"once":                {document(a, b), 2, ""},
+		"one after the other": {document(a, a, b), 2, "loss-twice=1"},
+		"a buffer again":      {document(a, b, a, b), 2, "loss-twice=2"},
+		"three times":         {document(b, a, b, b), 2, "loss-twice=2"},
+		"another name":        {document(a, kernelAt("c", 10, 4.125, corr(1))), 2, ""},
+		"another launch":      {document(a, kernelAt("a", 10, 4.125, corr(3))), 2, ""},
+		"another end":         {document(a, kernelAt("a", 10, 4.126, corr(1))), 2, ""},
+		"another node":        {document(kernelAt("a", 10, 4.125, node(1)), kernelAt("a", 10, 4.125, node(2))), 2, ""},
+		"another stream":      {document(a, strings.Replace(a, `"stream":7`, `"stream":8`, 1)), 2, ""},
+		"another GPU":         {document(a, strings.Replace(a, `"device":0`, `"device":1`, 1)), 2, ""},
+		"whole microseconds":  {document(kernelAt("a", 10, 4, corr(1)), kernelAt("a", 10, 4, corr(1))), 2, ""},
+		"beside another row":  {document(a, kernelAt("c", 10, 5.125, corr(1)), a), 2, "loss-twice=1"},
+		"without a stream row": {strings.NewReplacer(`"stream":7,`, "", `"tid":7`, `"tid":"gpu"`).Replace(document(a, a)), 2,
+			""},
 	} {
 		tr := read(t, strings.NewReader(c.in))
 		if got, twice := tr.Len(event.LaneGPU), findingsOf(tr, "loss-twice"); got != c.rows || twice != c.twice {

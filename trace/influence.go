@@ -190,7 +190,8 @@ func (b *Builder) dropPersistent(ctx context.Context) {
 	e := gone[0]
 	b.notes = append(b.notes, Remark{Code: CodePersistent, Severity: HealthDegraded, Count: int64(len(gone)),
 		Affects: []Area{AffectsGPUTime, AffectsCompleteness},
-		Message: fmt.Sprintf("%d kernels wait on streams of their own, beside all others and to the end of the recording, first %s for %v: they are left out of all times",
+		Message: fmt.Sprintf("%d kernels wait on streams of their own, beside all others and to the end of the recording, "+
+			"first %s for %v: they are left out of all times",
 			len(gone), shortened(b.t.names[g.Name[e]]), time.Duration(g.Dur[e]).Round(time.Microsecond))})
 	keep := make([]int32, 0, g.Len()-len(gone))
 	for i := range int32(g.Len()) {

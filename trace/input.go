@@ -90,7 +90,8 @@ func (in *Input) explain(err error) error {
 	}
 	for _, p := range framework.Packings() {
 		if strings.HasSuffix(strings.ToLower(in.Name), p) && scan.IsUnknown(in.head) {
-			return fmt.Errorf("trace: %w: its name ends in %s, and its first bytes are not of such a file (nor of another that is known here)", ErrDamaged, p)
+			return fmt.Errorf("trace: %w: its name ends in %s, and its first bytes are not of such a file (nor of another "+
+				"that is known here)", ErrDamaged, p)
 		}
 	}
 	return err

@@ -183,7 +183,8 @@ func (b *Builder) adopt(source Source) {
 		b.t.queues[i].device = 0
 	}
 	b.notes = append(b.notes, Remark{CodeProton, HealthDegraded, int64(b.t.lanes[event.LaneGPU].Len()),
-		"a Proton trace of Triton: kernels with their streams and times, taken to be of GPU 0; it has no launches, operators or steps (record with torch.profiler or Nsight Systems for these)",
+		"a Proton trace of Triton: kernels with their streams and times, taken to be of GPU 0; it has no launches, " +
+			"operators or steps (record with torch.profiler or Nsight Systems for these)",
 		[]Area{AffectsAttribution, AffectsLayers}})
 }
 
@@ -204,7 +205,8 @@ func (t *Trace) whyNoActivity(ls []Loss) (Code, string) {
 	case lost(event.Truncated) > 0: // Kineto writes what ran on the GPU after what ran on the CPU.
 		why = "the file is cut off, and they come last"
 	case t.meta.Source == SourceXLA:
-		why = "an XLA profile of JAX or TensorFlow, whose GPU rows are not read: record the process with Nsight Systems, then nsys export --type sqlite"
+		why = "an XLA profile of JAX or TensorFlow, whose GPU rows are not read: record the process with Nsight Systems, " +
+			"then nsys export --type sqlite"
 	case t.meta.Source == SourceProton:
 		why = "a Proton trace of what happens inside kernels, by core and warp: it has no kernels on streams"
 	}

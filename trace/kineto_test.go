@@ -297,7 +297,8 @@ func TestKineto(t *testing.T) {
 				launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)),
 			"cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
 		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`),
-			kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
+			kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`,
+			`{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", findings(t))
 		}},
 		{"without-correlations-the-external-id-of-a-launch-links",
@@ -490,7 +491,8 @@ func TestMissingGPUWorkNamesTheCause(t *testing.T) {
 func TestActivitiesWithoutTimes(t *testing.T) {
 	text := document(opAt("a", 5, 1, ""), kernelAt("k", 0, 0, ""), kernelAt("l", 0, 0, ""))
 	found := read(t, strings.NewReader(text)).Health().Findings
-	if len(found) == 0 || found[0].Code != trace.CodeNoTimes || !strings.HasPrefix(found[0].Message, "2 GPU activities were recorded") {
+	if len(found) == 0 || found[0].Code != trace.CodeNoTimes ||
+		!strings.HasPrefix(found[0].Message, "2 GPU activities were recorded") {
 		t.Errorf("findings %v, want that two activities have no time", found)
 	}
 }

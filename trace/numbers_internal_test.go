@@ -259,7 +259,8 @@ func TestTopLevelValues(t *testing.T) {
 		{"record_shapes", `"True"`, "0   false true 0 [] 0"},
 		{"distributedInfo", `{"rank":0,"world_size":2}`, "0   false false 2 [] 0 rank 0"},
 		{"distributedInfo", `{"rank":-1,"world_size":-2}`, "0   false false -2 [] 0 rank -1"},
-		{"deviceProperties", `[{"id":0,"numSms":132,"computeMajor":9,"computeMinor":0,"warpSize":32},{"id":0},{"id":1}]`, "0   false false 0 [{0  0 132 9 0 32 0 0} {1  0 0 0 0 0 0 0}] 0"},
+		{"deviceProperties", `[{"id":0,"numSms":132,"computeMajor":9,"computeMinor":0,"warpSize":32},{"id":0},{"id":1}]`,
+			"0   false false 0 [{0  0 132 9 0 32 0 0} {1  0 0 0 0 0 0 0}] 0"},
 		{"zzz", "1", "0   false false 0 [] 1"},
 	} {
 		m, err := kinetoMeta(NewBuilder(Options{}), []scan.Meta{{Key: c.key, Value: []byte(c.value)}}, true)

@@ -237,7 +237,8 @@ func reportLosses(b *Builder, res *scan.Result, source Source) {
 	if res.Docs > 1 && source != SourceProton { // which writes a document for each stream
 		b.LoseDetail(event.Repaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 		b.notes = append(b.notes, Remark{CodeSeveralDocuments, HealthDegraded, int64(res.Docs), fmt.Sprintf(
-			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),
+			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches "+
+				"of different recordings mix (give the files one by one)", res.Docs),
 			[]Area{AffectsEverything}})
 	}
 }

@@ -337,7 +337,8 @@ func TestEdgeCases(t *testing.T) {
 			func(t *trace.Trace) any {
 				return string(t.Meta().Extra["zzz"]) + " " + string(t.Meta().Extra["INFO"])
 			}},
-		{"duplicate-device-properties", `{"deviceProperties":[{"id":0,"name":"A"},{"id":0,"name":"A"}],"traceEvents":[]}`, "1", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
+		{"duplicate-device-properties", `{"deviceProperties":[{"id":0,"name":"A"},{"id":0,"name":"A"}],"traceEvents":[]}`,
+			"1", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
 		{"name-unknown-stays-apart", document(record(`"name":"unknown"`)), "unknown",
 			func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Name() }},
 		{"invalid-utf8-is-repaired-and-counted", document(record("\"name\":\"a\xffb\"")), "a\uFFFDb repaired",
@@ -417,9 +418,10 @@ func TestEdgeCases(t *testing.T) {
 			}},
 		{"bytes-as-string", document(record(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512",
 			func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Data().Bytes }},
-		{"sync-stream-minus-one-unsigned", document(record(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneAt(event.LaneSync, 0).Stream(), " ", t.Len(event.LaneGPU))
-		}},
+		{"sync-stream-minus-one-unsigned", document(record(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)),
+			"-1 0", func(t *trace.Trace) any {
+				return fmt.Sprint(t.LaneAt(event.LaneSync, 0).Stream(), " ", t.Len(event.LaneGPU))
+			}},
 		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`,
 			record(`"id":1`)), "1 1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(event.LaneOp), " ", t.Len(event.LaneGPU))
@@ -442,7 +444,9 @@ func TestEdgeCases(t *testing.T) {
 			return fmt.Sprint(a.Name(), " ", a.Duration(), " ", b.Name(), " ", b.Duration(), " ",
 				t.Health().Losses[0].Reason)
 		}},
-		{"thread-and-process-names", document(`{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}}`, `{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"thread 1 (main)"}}`, op+"}"), "python/thread 1 (main)",
+		{"thread-and-process-names", document(`{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}}`,
+			`{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"thread 1 (main)"}}`, op+
+				"}"), "python/thread 1 (main)",
 			func(t *trace.Trace) any { return t.Threads()[0].ProcessName + "/" + t.Threads()[0].Name }},
 		{"empty-trace-events", document(), "unusable", func(t *trace.Trace) any { return t.Health().Status }},
 		{"two-documents", document(record(`"id":1`)) + "\n" + document(record(`"id":2`)), "2 repaired",

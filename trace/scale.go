@@ -52,10 +52,13 @@ func scale(g, launches *column.Columns, launchOf []int32, kernel func(i int) boo
 	}
 	switch {
 	case kernels >= leastKernels && short*shortShare > kernels:
-		add(CodeTimeScale, short, "%d of %d kernels last less than %d ns, which no kernel does: times were written in another unit than the file's, a thousand times too short", short, kernels, shortKernel)
+		add(CodeTimeScale, short, "%d of %d kernels last less than %d ns, which no kernel does: times were written in "+
+			"another unit than the file's, a thousand times too short", short, kernels, shortKernel)
 	case kernels >= leastKernels && len(names) == leastNames && least == longCall:
-		add(CodeTimeScale, kernels, "none of %d kernels, and no call that launches one, lasts less than %v: times were written in another unit than the file's, a thousand times too long", kernels, time.Duration(longCall))
+		add(CodeTimeScale, kernels, "none of %d kernels, and no call that launches one, lasts less than %v: times were "+
+			"written in another unit than the file's, a thousand times too long", kernels, time.Duration(longCall))
 	case fast >= fewCopies && 2*fast > large:
-		add(CodeTimeScale, fast, "%d of %d large copies move more than %d TB/s, which no memory does: times were written in another unit than the file's, a thousand times too short", fast, large, fastest/1000)
+		add(CodeTimeScale, fast, "%d of %d large copies move more than %d TB/s, which no memory does: times were written "+
+			"in another unit than the file's, a thousand times too short", fast, large, fastest/1000)
 	}
 }

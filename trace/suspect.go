@@ -91,28 +91,34 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 	}
 	if shared*sharedShare > g.Len() {
 		add(CodeSharedLaunches, shared,
-			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are damaged, and what launched a kernel is not to be trusted", shared)
+			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are "+
+				"damaged, and what launched a kernel is not to be trusted", shared)
 	}
 	if overlap > work/overlapShare {
 		add(CodeImpossibleOverlap, 1,
-			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times are not to be trusted", time.Duration(overlap), time.Duration(work))
+			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times "+
+				"are not to be trusted", time.Duration(overlap), time.Duration(work))
 	}
 	span := end - g.Start[0]
 	switch jumps, jump := withoutCalls(pauses, launches); {
 	case jump/quietSpans > span-jump:
 		add(CodeTimeJump, jumps,
-			"for %v no GPU works and no call begins, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", rough(jump), rough(span-jump))
+			"for %v no GPU works and no call begins, and all of the rest of the recording lasts %v: a clock jumped, or the "+
+				"file holds several recordings; idle time is not to be trusted", rough(jump), rough(span-jump))
 	case waited >= lateStart && waited > span-waited:
 		add(CodeTimeJump, 1,
-			"an activity begins %v after its launch call, no GPU works until then, and all of the rest of the recording lasts %v: a clock jumped; idle time is not to be trusted", rough(waited), rough(span-waited))
+			"an activity begins %v after its launch call, no GPU works until then, and all of the rest of the recording "+
+				"lasts %v: a clock jumped; idle time is not to be trusted", rough(waited), rough(span-waited))
 	}
 	switch {
 	case linked > 0 && late > max(lateStart, span):
 		add(CodeClocksApart, g.Len(),
-			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for is unknown", rough(late), rough(span))
+			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU "+
+				"differ, and what the GPU waits for is unknown", rough(late), rough(span))
 	case early*earlyShare > linked:
 		add(CodeClocksApart, early,
-			"%d of %d GPU activities begin before the call that launches them: the clocks of host and GPU differ, or times were changed, and what the GPU waits for is unknown", early, linked)
+			"%d of %d GPU activities begin before the call that launches them: the clocks of host and GPU differ, or times "+
+				"were changed, and what the GPU waits for is unknown", early, linked)
 	}
 	if work == 0 && g.Len() > 1 {
 		add(CodeNoDurations, g.Len(),
@@ -120,7 +126,8 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 	}
 	if lost, of := emptyLaunches(g, launches, launchOf, kernel, call); lost >= leastLost && lost*lostShare > of {
 		add(CodeEmptyLaunches, lost,
-			"%d of %d calls that launch a kernel have none in the trace, though calls before and after them do: records of kernels are lost, GPU time is understated and idle time overstated", lost, of)
+			"%d of %d calls that launch a kernel have none in the trace, though calls before and after them do: records of "+
+				"kernels are lost, GPU time is understated and idle time overstated", lost, of)
 	}
 	scale(g, launches, launchOf, kernel, plain, add)
 	return out
@@ -129,7 +136,8 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 // pause is a time in which no GPU works.
 type pause struct{ from, to int64 }
 
-// withoutCalls counts the times of quiet and more in which no call begins, within pauses, and sums them. The pauses come
+// withoutCalls counts the times of quiet and more in which no call begins, within pauses, and sums them. The pauses
+// come
 // in order of time.
 func withoutCalls(pauses []pause, launches *column.Columns) (n int, sum int64) {
 	if len(pauses) == 0 {

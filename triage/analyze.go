@@ -235,7 +235,8 @@ func touches(affects []trace.Area) bool {
 func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns),
 		Launches: s.acts,
-		Kernels:  make([]KernelRow, 0, len(s.rows)), Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{},
+		Kernels:  make([]KernelRow, 0, len(s.rows)), Categories: s.categories(a.pool), Overlap: []OverlapRow{},
+		Fuse: []FuseRow{},
 		Slow: []SlowRow{}}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)

@@ -78,7 +78,8 @@ func BenchmarkManyNames(b *testing.B) {
 		at, id := int64(i)*2000, uint64(i+1)
 		tb.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1,
 			Correlation: id})
-		tb.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
+		tb.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d",
+			i%names),
 			Start: at + 1000, Duration: 1800, Stream: 7, Correlation: id})
 	}
 	tr := built.Trace(tb)

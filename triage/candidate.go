@@ -97,7 +97,8 @@ func (a *analysis) partly(s *stageWork, c *chain.Candidate) string {
 	return ""
 }
 
-// String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: no gain while host bound"; "" for
+// String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: no gain while host
+// bound"; "" for
 // nothing.
 func (g *Gain) String() string {
 	if g.HighNS == 0 {

@@ -244,8 +244,9 @@ func TestPathsOfPlatforms(t *testing.T) {
 	for p, want := range map[[2]string]string{
 		{"--x", "on"}: "On by default, but not in use here: update the server, or check --x.",
 		{"--x", ""}:   "Enable with --x.",
-		{"", "on"}:    "On by default, but not in use here: update the server, or check its conditions.", {"", ""}: "No switch is known.",
-		{"", "off"}: "No switch is known.",
+		{"", "on"}:    "On by default, but not in use here: update the server, or check its conditions.",
+		{"", ""}:      "No switch is known.",
+		{"", "off"}:   "No switch is known.",
 	} {
 		if got := howTo(&fusion.Pattern{Switch: p[0], Default: fusion.Default(p[1])}); got != want {
 			t.Errorf("%q: %s, want %s", p, got, want)

@@ -56,7 +56,9 @@ func (a *analysis) findModelFiles() {
 
 // exchanges says that ranks sum what they computed.
 func (a *analysis) exchanges() bool {
-	return slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool { return f.Facts.Collective == classify.AllReduce })
+	return slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool {
+		return f.Facts.Collective == classify.AllReduce
+	})
 }
 
 // isServing says that keys and values are written to a cache somewhere, or ranks sum what they computed: all servers

@@ -24,7 +24,8 @@ var fuseTruth = []struct {
 		"sglang-qwen3-8b-extend-eager-mi300",
 		[]string{"Fused QK RMSNorm + RoPE", "Fused QK RoPE reshape + KV cache write"},
 		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"},
-		"each layer runs copy, norm, copy, norm, rotary_embedding, store_kvcache as six kernels; the residual norms and act_and_mul are fused",
+		"each layer runs copy, norm, copy, norm, rotary_embedding, store_kvcache as six kernels; the residual norms and " +
+			"act_and_mul are fused",
 	},
 	{
 		"sglang-qwen3-8b-decode-graph-mi300",
@@ -36,7 +37,8 @@ var fuseTruth = []struct {
 		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace",
 		[]string{"Norm + rotary embedding and KV-cache write"},
 		[]string{"Fused residual add + RMSNorm", "In-place QK RMSNorm", "Fused RoPE + KV cache store"},
-		"the routing kernels are the expert runner's own; fused_qknorm_warp and fused_rope_store_kernel are both fused; merging all three steps is known for multi-axis RoPE only. nvjet runs BF16 here, so the FP8 path does not apply",
+		"the routing kernels are the expert runner's own; fused_qknorm_warp and fused_rope_store_kernel are both fused; " +
+			"merging all three steps is known for multi-axis RoPE only. nvjet runs BF16 here, so the FP8 path does not apply",
 	},
 	{
 		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace",
@@ -49,7 +51,8 @@ var fuseTruth = []struct {
 		"vllm-gptoss20b-decode-fullgraph-mi300",
 		[]string{"vLLM-origin fused RoPE + KV cache update", "vLLM-origin add + RMSNorm + pad"},
 		[]string{"vLLM fused residual add + RMSNorm"},
-		"rotary_embedding and reshape_and_cache are neighbours; the norm's output is padded for the experts by a kernel of its own. There is no quantisation: mxfp4 is the weights' format",
+		"rotary_embedding and reshape_and_cache are neighbours; the norm's output is padded for the experts by a kernel " +
+			"of its own. There is no quantisation: mxfp4 is the weights' format",
 	},
 	{
 		"vllm-gptoss20b-mixed-piecewise-mi300",
@@ -62,12 +65,15 @@ var fuseTruth = []struct {
 		[]string{"vLLM-origin DeepSeek-V4 MHC fused kernels", "vLLM-origin RMSNorm + Quantization",
 			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant",
 			"vLLM-origin Attention + Quantization"},
-		[]string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels",
+		[]string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate " +
+			"kernels",
 			"NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
-		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
+		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the " +
+			"experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
 	},
 	{"hf-qwen1.5-0.5b-eager-h100", []string{"Residual add + RMSNorm in pieces", "Rotary embedding in pieces",
-		"SwiGLU in pieces"}, []string{"Attention in one kernel"}, "the norm is spelled out in eight pointwise kernels, the rotation in ten; a product runs between silu and its product"},
+		"SwiGLU in pieces"}, []string{"Attention in one kernel"}, "the norm is spelled out in eight pointwise kernels, " +
+		"the rotation in ten; a product runs between silu and its product"},
 	{
 		"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", []string{"Fused RoPE + KV cache store"},
 		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"},
@@ -80,11 +86,13 @@ var fuseTruth = []struct {
 	},
 	{"xdit-flux1-mi300", []string{"Attention as bmm, softmax, bmm", "Residual add + RMSNorm in pieces",
 		"Residual add + norm + activation", "Tanh GELU in pieces"}, []string{"Attention in one kernel"},
-		"a diffusion model: its text encoder (T5) and its decoder of images run eager; the compiler fused the norms of the denoiser's heads"},
+		"a diffusion model: its text encoder (T5) and its decoder of images run eager; the compiler fused the norms of " +
+			"the denoiser's heads"},
 	{"hf-bert-small-eager-h100", []string{"Residual add + norm"}, []string{"Attention in one kernel"},
 		"a sum and a layer normalisation behind each half of a layer"},
 	{"sglang-qwen3-8b-graph-capture-mi300", nil, nil, "two kernels"},
-	{"torch-compile-triton", nil, []string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"},
+	{"torch-compile-triton", nil, []string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)",
+		"Fused residual add + RMSNorm"},
 		"fused by the compiler already, one layer only"},
 	{"train-absolute-float-ts-v100.pt.trace", []string{pointwise}, nil, "training of a convolution network"},
 	{"train-graphs-5streams-a100", []string{pointwise}, nil, "training of a recommender"},

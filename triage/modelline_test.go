@@ -178,7 +178,8 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 	}
 }
 
-// TestPiecewiseMappingSaysItsShare: a run with piecewise graphs launches attention and its cache write only. All kernels
+// TestPiecewiseMappingSaysItsShare: a run with piecewise graphs launches attention and its cache write only. All
+// kernels
 // of a full graph are found in it, and the report says that those launched there are 8.3% of the time, and that the
 // others are replayed there, too: no more lines are in that trace.
 func TestPiecewiseMappingSaysItsShare(t *testing.T) {
@@ -208,7 +209,8 @@ func TestPiecewiseMappingSaysItsShare(t *testing.T) {
 	if err := r.WriteText(&b, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"91.7% not known, as the kernel that matches is replayed from a graph, too, 8.3% from the same place",
+	for _, want := range []string{"91.7% not known, as the kernel that matches is replayed from a graph, too, 8.3% " +
+		"from the same place",
 		"replayed from graphs in the mapping trace, too; pass the trace of a run without graphs (--enforce-eager)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the report does not say %q", want)

@@ -167,7 +167,8 @@ func (a *analysis) unresolved(s *stageWork) (pct float64, fix string) {
 		return w.Trace.Len(event.LanePython) > 0 ||
 			w.HasCallStacks()
 	}):
-		return pct, "the trace holds no Python frames; record with " + s.parts[0].Trace.Meta().Source.Record(trace.WantStacks) +
+		return pct, "the trace holds no Python frames; record with " +
+			s.parts[0].Trace.Meta().Source.Record(trace.WantStacks) +
 			", or pass a trace that has them with --mapping-input"
 	case 2*replayed <= none:
 		return pct, "launches or stacks are missing in the trace"
@@ -198,7 +199,8 @@ type Launch struct {
 	Op       string      // its CPU op, "" for none
 }
 
-// Launches iterates over the activities of stage i of the report, by trace, device and start; none for a report that was not
+// Launches iterates over the activities of stage i of the report, by trace, device and start; none for a report that
+// was not
 // made by [Analyze].
 func (r *Report) Launches(i int) iter.Seq[Launch] {
 	return func(yield func(Launch) bool) {

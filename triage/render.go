@@ -203,7 +203,8 @@ func (m *page) kernels(r *Report, s *StageReport) {
 			m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
 	if s.PassStage == layer.StageCapture {
-		m.para("Graphs are captured here, and nearly nothing runs. Pass this trace with `--mapping-input` to give a run that replays the graphs its source lines.")
+		m.para("Graphs are captured here, and nearly nothing runs. Pass this trace with `--mapping-input` to give a run " +
+			"that replays the graphs its source lines.")
 	}
 	large, all := StageReport{}, 0 // a part of a small row is small
 	for i := range s.Kernels {
@@ -227,7 +228,10 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if list := s.ReplaySources; len(list) > 1 || len(list) == 1 && list[0].From != "" { // else all of it is not known
 		m.para("%s", s.replaySources())
 	}
-	if m.text && slices.ContainsFunc(rows, func(k KernelRow) bool { return strings.HasPrefix(k.sourceLine(), prefillMark) }) {
+	if m.text && slices.ContainsFunc(rows, func(k KernelRow) bool {
+		return strings.HasPrefix(k.sourceLine(),
+			prefillMark)
+	}) {
 		m.para("%s the line is that of a prefill: no launch of a decode is known.", prefillMark)
 	}
 }
@@ -412,7 +416,9 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 			x.basis().Title(), nanos(x.IdleNS), nanos(x.WallNS))
 	}
 	// Without communication two columns hold nothing.
-	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
+	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool {
+		return r.Category == string(classify.CategoryCommunication)
+	})
 	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"),
 		table.Number(table.UpperFirst(x.basis().Title())), table.Number("Hidden"), table.Number("Streams")}
 	if exchanges {
@@ -459,7 +465,8 @@ func (r *ExposureRow) waiting(x *Exposure) string {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
-		return "Waiting and transfer are not separated: no other rank matches, and only an all-reduce, all-gather or reduce-scatter that eight layers repeat can be estimated."
+		return "Waiting and transfer are not separated: no other rank matches, and only an all-reduce, all-gather or " +
+			"reduce-scatter that eight layers repeat can be estimated."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s %s) waiting for other ranks, %s (%s) transfer. %s",
 		nanos(r.WaitingNS), pct(percent(r.WaitingNS, x.WallNS)), x.basis().Title(),

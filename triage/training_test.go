@@ -18,7 +18,8 @@ const (
 	kScatter   = "void at::native::_scatter_gather_elementwise_kernel<128, 4, at::native::_cuda_scatter_gather_internal_kernel<true, float>::operator()<at::native::TensorAssign>(x)::{lambda(int)#1}>(int)|aten::scatter_"
 	kSelect    = "void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>(x)|aten::index_select"
 	kPut       = "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<at::native::index_put_kernel_impl<at::native::OpaqueType<4> >(at::TensorIterator&)::{lambda()#1}>(x)::{lambda(int)#1}>(int)|aten::index_put_"
-	kAdam      = "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float, float, float, float, float, float, adamMode_t, float>(long, int volatile*, TensorListMetadata<4>, AdamFunctor<float>)"
+	kAdam      = "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float, float, float, " +
+		"float, float, float, adamMode_t, float>(long, int volatile*, TensorListMetadata<4>, AdamFunctor<float>)"
 	kSGD       = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::plus<float>, float>(x)|Optimizer.step#SGD.step"
 	kGammaBeta = "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel<float, float>(x)|aten::native_layer_norm_backward"
 	kNormGrad  = "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel<float, float>(x)|aten::native_layer_norm_backward"
@@ -64,8 +65,10 @@ var trainingTruth = []struct {
 	never []string
 	most  float64 // ms that the pointwise kernels between products, reductions and exchanges take together, rounded up
 }{
-	{"train-pair-rank-0", []string{"CUDAFunctor", "CUDAFunctor", "direct_copy_kernel_cuda", "vectorized_elementwise_kernel",
-		"log2_kernel_cuda", "MulFunctor", "CUDAFunctor", "log2_kernel_cuda", "MulFunctor", "CUDAFunctor"}, rowsAndWeights, 30},
+	{"train-pair-rank-0", []string{"CUDAFunctor", "CUDAFunctor", "direct_copy_kernel_cuda",
+		"vectorized_elementwise_kernel",
+		"log2_kernel_cuda", "MulFunctor", "CUDAFunctor", "log2_kernel_cuda", "MulFunctor",
+		"CUDAFunctor"}, rowsAndWeights, 30},
 	{"train-pair-rank-1", []string{"vectorized_elementwise_kernel", "MulFunctor", "CUDAFunctor", "CUDAFunctor",
 		"log2_kernel_cuda"}, rowsAndWeights, 30},
 	{"train-graphs-5streams-a100", []string{"FillFunctor", "MulFunctor", "sigmoid_kernel_cuda", "CUDAFunctor",
@@ -78,7 +81,8 @@ var trainingTruth = []struct {
 }
 
 var rowsAndWeights = []string{"split_embedding", "permute_pooled_embs", "linearize_index", "_scatter_gather",
-	"index_put", "indexSelect", "multi_tensor_apply", "radixSort", "DeviceSegmented", "nccl", "sgemm", "tensorop", "GammaBetaBackward"}
+	"index_put", "indexSelect", "multi_tensor_apply", "radixSort", "DeviceSegmented", "nccl", "sgemm", "tensorop",
+	"GammaBetaBackward"}
 
 // TestRunsOfTrainingAreTheTruth: see trainingTruth.
 func TestRunsOfTrainingAreTheTruth(t *testing.T) {

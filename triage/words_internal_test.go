@@ -98,7 +98,8 @@ func TestHeadingsOfABundle(t *testing.T) {
 	}
 }
 
-// TestColumnsOfATable: a terminal has one source line, Markdown all that is known; where no line is known there is none.
+// TestColumnsOfATable: a terminal has one source line, Markdown all that is known; where no line is known there is
+// none.
 func TestColumnsOfATable(t *testing.T) {
 	row := KernelRow{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 1,
 		ModelLines: []Location{{Location: "models/m.py:1 f", Module: "A/B/C", SharePct: 99.4}}}
@@ -258,7 +259,8 @@ func TestTablesOfAStage(t *testing.T) {
 	}
 	for want, p := range map[string]*Place{
 		"": nil, "at 1.500 ms": {Layer: new(int), StartNS: 1_500_000},
-		"pass 0, at 1.500 ms": {Pass: new(int), StartNS: 1_500_000}, "pass 0, layer 0, at 0.000 ms": {Pass: new(int), Layer: new(int)},
+		"pass 0, at 1.500 ms":          {Pass: new(int), StartNS: 1_500_000},
+		"pass 0, layer 0, at 0.000 ms": {Pass: new(int), Layer: new(int)},
 	} {
 		if got := first(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

@@ -62,7 +62,8 @@ func newServer(root string, cacheBytes int64, memory string) (*server, error) {
 	s := &server{root: real, memory: memory, cache: newCache(cacheBytes), slots: make(chan struct{}, analysesAtOnce),
 		mostDocument: mostDocument}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "strata", Version: "1"}, &mcp.ServerOptions{
-		Instructions: "Reads GPU profiler traces of LLM inference. Start with report. Read validity before numbers; what is unknown has a reason; at-most is a bound."})
+		Instructions: "Reads GPU profiler traces of LLM inference. Start with report. Read validity before numbers; what " +
+			"is unknown has a reason; at-most is a bound."})
 	for i := range tools {
 		t := &tools[i]
 		s.mcp.AddTool(&mcp.Tool{Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.schema()),

@@ -57,7 +57,9 @@ var kinds = map[string]string{
 }
 
 var tools = []tool{
-	{name: "report", about: "First. Answers why a run is slow: validity, findings by size, passes, host verdict, speed of light, next steps.", takes: []string{"!file", "question", "against", "config", "fields"}, command: []string{"answer"}},
+	{name: "report", about: "First. Answers why a run is slow: validity, findings by size, passes, host verdict, speed " +
+		"of light, next steps.", takes: []string{"!file", "question", "against", "config", "fields"},
+		command: []string{"answer"}},
 	{name: "passes", about: "Forward passes: stage, tokens, time, idle.",
 		takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"report"}, rows: []string{"passes"}},
 	{name: "operators", about: "Operators of the model in one pass of each stage: time, floor, bound.",

@@ -32,7 +32,8 @@ func pairs(d *layer.Device, least, most float64) (list []triage.Fused) {
 	return list
 }
 
-// TestChainsAgainstFusedRuns: of servers that run a norm and the product after it as one kernel of 0.9 times their time,
+// TestChainsAgainstFusedRuns: of servers that run a norm and the product after it as one kernel of 0.9 times their
+// time,
 // the step lies in the interval of the chain's edit, wherever the trace tests it.
 func TestChainsAgainstFusedRuns(t *testing.T) {
 	servers := uint64(16)
@@ -103,7 +104,8 @@ func TestChainsThatAreNotHere(t *testing.T) {
 	}
 }
 
-// play runs six steps of an eager model that the host launches ahead and waits for: a residual sum and a norm after each
+// play runs six steps of an eager model that the host launches ahead and waits for: a residual sum and a norm after
+// each
 // product, as two kernels or as one. A kernel takes 2 µs, and 4 µs for each tensor that it reads or writes.
 func play(t *testing.T, fused bool) (a *layer.Analysis, step time.Duration) {
 	const (
@@ -174,7 +176,8 @@ func TestRowsHaveTheirReplay(t *testing.T) {
 	if g == nil || g.Base != base || g.Low > want || want > g.High || g.High >= g.Base {
 		t.Fatalf("%s: replayed %+v, want %v → %v", f.Pattern, g, base, want)
 	}
-	if step := time.Duration((f.Gain.StepLowNS + f.Gain.StepHighNS) / 2); step < (base-want)*8/10 || step > (base-want)*14/10 {
+	if step := time.Duration((f.Gain.StepLowNS + f.Gain.StepHighNS) / 2); step < (base-want)*8/10 ||
+		step > (base-want)*14/10 {
 		t.Errorf("priced: %v a step, want %v", step, base-want)
 	}
 	for _, found := range r.Findings {

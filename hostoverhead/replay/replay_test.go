@@ -243,7 +243,8 @@ func firstKernels(d *layer.Device) []triage.Fused {
 	return out
 }
 
-// TestSharedTraces: on real traces each edit is answered within its interval, never below what the GPU works, or refused
+// TestSharedTraces: on real traces each edit is answered within its interval, never below what the GPU works, or
+// refused
 // with a reason. -v prints the steps that pass both gates.
 func TestSharedTraces(t *testing.T) {
 	answered, asked := map[replay.Kind]int{}, map[replay.Kind]int{}

@@ -16,7 +16,8 @@ func TestAnAnswerHasItsFinding(t *testing.T) {
 		name, refused string
 		want          int // findings with a gain
 		fails         bool
-	}{{"a", "", 2, false}, {"b", "", 1, false}, {"c", "", 0, true}, {"c", "nothing shows it", 0, false}, {"a", "no", 0, false}} {
+	}{{"a", "", 2, false}, {"b", "", 1, false}, {"c", "", 0, true}, {"c", "nothing shows it", 0, false},
+		{"a", "no", 0, false}} {
 		list := []finding.Finding{{Code: "a"}, {Code: "b"}, {Code: "a"}}
 		err := attach(list, []Gain{{Edit: Edit{Kind: Cause, Name: c.name}, Refused: c.refused}}, code)
 		n := 0

@@ -44,6 +44,7 @@ func TestModuleKeepsTheRules(t *testing.T) {
 		{"examples", CheckExamples},
 		{"one-way", CheckOneWay},
 		{"comments", CheckComments},
+		{"lines", CheckLines},
 		{"literals", func(s *Source) []string { return CheckLiterals(s, literals) }},
 	}
 	for _, r := range rules {
@@ -186,6 +187,15 @@ var g = func(s string) bool { return "four" == s } // all of them
 		"low:T.f compares 3 literals, 2 are listed")
 	wantFindings(t, CheckLiterals(src, "low:T.f 3 | a format\nlow:g 1\n"), "want PACKAGE", "low:g")
 	wantFindings(t, CheckComments(src), `low/a.go:3:1: a comment says "tells"`)
+}
+
+// TestLongLinesAreFound: code and sentences are broken, what a literal holds of others is not.
+func TestLongLinesAreFound(t *testing.T) {
+	long := strings.Repeat("x", columns)
+	src := load(t, map[string]string{"low/a.go": "package low\n\n// " + long + "\nvar a = \"" + long + "\"\n" +
+		"var b = `\n" + long + "x`\nvar c = \"" + strings.Repeat("a word, ", columns/8) + "\"\nvar d = \"\" // " + long +
+		"\n"})
+	wantFindings(t, CheckLines(src), "low/a.go:3: 123 columns", "low/a.go:7: 130 columns", "low/a.go:8: 134 columns")
 }
 
 func TestDocsFindsWhatIsUndocumented(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // forbiddenNames are package names that say nothing about what is inside.
@@ -217,4 +218,55 @@ func CheckComments(s *Source) []string {
 		}
 	}
 	return bad
+}
+
+// columns are the most characters of a line of code.
+const columns = 120
+
+// CheckLines reports lines outside of tests that are too long without the text of a literal being so: a name of a
+// kernel, a document or
+// a pattern is not broken, a sentence is.
+func CheckLines(s *Source) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		for _, f := range p.Files {
+			if f.Test {
+				continue
+			}
+			literals := map[int]int{} // characters by line
+			ast.Inspect(f.AST, func(n ast.Node) bool {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					return true
+				}
+				first := s.Fset.Position(lit.Pos()).Line
+				for i, text := range strings.Split(lit.Value, "\n") {
+					if !sentence(text) {
+						literals[first+i] += utf8.RuneCountInString(text)
+					}
+				}
+				return true
+			})
+			for i, line := range strings.Split(f.Text, "\n") {
+				if n := utf8.RuneCountInString(line); n > columns && n-literals[i+1] > columns/2 {
+					bad = append(bad, fmt.Sprintf("%s:%d: %d columns, want at most %d", f.Path, i+1, n, columns))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// plainWord is a word of a sentence.
+var plainWord = regexp.MustCompile(`^["'(]*[A-Za-z][a-z-]*[)'.,:;?"]*$`)
+
+// sentence reports whether most words of a literal are those of a sentence.
+func sentence(lit string) bool {
+	words, plain := strings.Fields(lit), 0
+	for _, w := range words {
+		if plainWord.MatchString(w) {
+			plain++
+		}
+	}
+	return len(words) > 5 && 2*plain > len(words) && !strings.Contains(lit, "::") && !strings.Contains(lit, `{"`)
 }

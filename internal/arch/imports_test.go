@@ -50,7 +50,8 @@ type Fence struct {
 // Fences are the fenced imports of this module.
 var Fences = []Fence{
 	{"zombiezen.com/go/sqlite", []string{"trace/nsys", "trace/rocprof", "trace/internal/sqlite", "internal/gen/nsysgen",
-		"examples/internal/agree"}, "trace/internal/sqlite reads databases; SQLite itself only makes and checks those of tests"},
+		"examples/internal/agree"}, "trace/internal/sqlite reads databases; SQLite itself only makes and checks those of " +
+		"tests"},
 	{"modernc.org/sqlite", nil, "trace/internal/sqlite reads databases"},
 	{"database/sql", nil, "trace/internal/sqlite reads databases"},
 	{"unsafe", []string{"internal", "examples/internal/app"}, "unsafe stays in internal packages"},
@@ -114,7 +115,8 @@ func CheckLayering(s *Source, floors Floors, alone map[string][]string) []string
 				}
 				for _, reached := range s.publicBehind(dir) {
 					if floor, ok := at[reached]; !ok || floor <= at[p.Dir] {
-						bad = append(bad, fmt.Sprintf("%s: imports %s, which leads to %s: that is not on a floor below %s", f.Path, imp, reached, p.Dir))
+						bad = append(bad, fmt.Sprintf("%s: imports %s, which leads to %s: that is not on a floor below %s", f.Path, imp,
+							reached, p.Dir))
 					}
 				}
 			}

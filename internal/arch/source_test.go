@@ -44,8 +44,9 @@ type File struct {
 	Generated bool
 	// Imports holds the import paths in the order of the file.
 	Imports []string
-	// AST is the syntax tree with comments.
-	AST *ast.File
+	// AST is the syntax tree with comments, Text what it was parsed from.
+	AST  *ast.File
+	Text string
 }
 
 // Load parses all packages below the root of fsys as the module of that path.
@@ -133,6 +134,7 @@ func loadFile(fsys fs.FS, fset *token.FileSet, name string) (*File, error) {
 		Test:      strings.HasSuffix(name, "_test.go"),
 		Generated: ast.IsGenerated(tree),
 		AST:       tree,
+		Text:      string(text),
 	}
 	for _, spec := range tree.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)

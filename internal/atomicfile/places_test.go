@@ -20,11 +20,12 @@ var direct = map[string]string{
 	"examples/internal/app/memory.go":                 "files of the system",
 	"examples/internal/programs/perfettomap/files.go": "the demo trace in a temporary directory",
 	"internal/serve/serve.go":                         "serves a file that was read before",
-	"capture/matrix.go":                               "package capture imports nothing of ours; its inputs are noted by their flags",
-	"capture/manifest.go":                             "as matrix.go",
-	"examples/fleet-beam/pipeline.go":                 "a copy in a temporary directory",
-	"examples/internal/apptest/apptest.go":            "tests",
-	"examples/internal/livetest/server.go":            "tests",
+	"capture/matrix.go": "package capture imports nothing of ours; its inputs are noted " +
+		"by their flags",
+	"capture/manifest.go":                  "as matrix.go",
+	"examples/fleet-beam/pipeline.go":      "a copy in a temporary directory",
+	"examples/internal/apptest/apptest.go": "tests",
+	"examples/internal/livetest/server.go": "tests",
 }
 
 // tools are directories that no program links.
@@ -58,7 +59,8 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "os" && slices.Contains(calls, sel.Sel.Name) {
 				used[name] = true
 				if direct[name] == "" {
-					t.Errorf("%s calls os.%s: use atomicfile.Open or atomicfile.Write, which keep inputs from being replaced", name, sel.Sel.Name)
+					t.Errorf("%s calls os.%s: use atomicfile.Open or atomicfile.Write, which keep inputs from being replaced", name,
+						sel.Sel.Name)
 				}
 			}
 			return true

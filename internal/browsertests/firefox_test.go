@@ -42,7 +42,8 @@ func firefox(t *testing.T) *fox {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*browserTimeout)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, path, "--headless", "--no-remote", "--profile", t.TempDir(), "--remote-debugging-port", "0")
+	cmd := exec.CommandContext(ctx, path, "--headless", "--no-remote", "--profile", t.TempDir(), "--remote-debugging-port",
+		"0")
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,8 @@ func firefox(t *testing.T) *fox {
 	f.call("session.new", map[string]any{"capabilities": map[string]any{}})
 	f.call("session.subscribe", map[string]any{"events": []string{"log.entryAdded", "network.beforeRequestSent"}})
 	var tree struct{ Contexts []struct{ Context string } }
-	if err := json.Unmarshal(f.call("browsingContext.getTree", map[string]any{}), &tree); err != nil || len(tree.Contexts) == 0 {
+	if err := json.Unmarshal(f.call("browsingContext.getTree", map[string]any{}), &tree); err != nil ||
+		len(tree.Contexts) == 0 {
 		t.Fatal("Firefox has no page: ", err)
 	}
 	f.page = tree.Contexts[0].Context

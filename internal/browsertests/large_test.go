@@ -54,7 +54,8 @@ func openLarge(t *testing.T, trace string, kernels int) context.Context {
 	times := evaluate[[]float64](ctx, t, `(() => { const t = strataPage.timelines[0], out = [performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1];
 		for (const part of [1, .1, .001]) { const w = t.data.span * part; t.show(0, w); const from = performance.now(); for (let i = 0; i < 100; i++) { t.view = { a: t.data.span * .3 * i / 100, b: t.data.span * .3 * i / 100 + w * .7 }; t.draw(); } out.push((performance.now() - from) / 100); }
 		return out; })()`)
-	t.Logf("%d kernels: page %d bytes, %d rectangles in the first frame, first paint after %.0f ms, a frame of all, a tenth, a thousandth: %.1f, %.1f, %.1f ms", kept[1], info.Size(), kept[3], times[0], times[1], times[2], times[3])
+	t.Logf("%d kernels: page %d bytes, %d rectangles in the first frame, first paint after %.0f ms, a frame of all, a "+
+		"tenth, a thousandth: %.1f, %.1f, %.1f ms", kept[1], info.Size(), kept[3], times[0], times[1], times[2], times[3])
 	return ctx
 }
 

@@ -186,7 +186,8 @@ func pointer(ctx context.Context, t *testing.T, x0, y0, x1, y1 float64, held inp
 	t.Helper()
 	box := evaluate[[]float64](ctx, t, `(() => { const c = document.querySelector(".canvas canvas"); c.scrollIntoView({block: "center"}); const b = c.getBoundingClientRect(); return [b.left, b.top]; })()`)
 	for _, e := range []*input.DispatchMouseEventParams{
-		input.DispatchMouseEvent(input.MousePressed, box[0]+x0, box[1]+y0).WithButton(input.Left).WithButtons(1).WithClickCount(1),
+		input.DispatchMouseEvent(input.MousePressed, box[0]+x0, box[1]+
+			y0).WithButton(input.Left).WithButtons(1).WithClickCount(1),
 		input.DispatchMouseEvent(input.MouseMoved, box[0]+(x0+x1)/2, box[1]+y1).WithButton(input.Left).WithButtons(1),
 		input.DispatchMouseEvent(input.MouseMoved, box[0]+x1, box[1]+y1).WithButton(input.Left).WithButtons(1),
 		input.DispatchMouseEvent(input.MouseReleased, box[0]+x1, box[1]+y1).WithButton(input.Left).WithClickCount(1)} {
@@ -299,7 +300,8 @@ func TestTimelineLeadsOn(t *testing.T) {
 	ctx, w, address := openReport(t)
 	press(ctx, t, "l")
 	layer := evaluate[bar](ctx, t, `(t => t.describe(t.selected.row, t.selected.i))(strataPage.timelines[0])`)
-	if v := view(ctx, t); layer.Kind != "layer" || v[0] > layer.Start || v[1] < layer.End || v[1]-v[0] > 1.2*(layer.End-layer.Start) {
+	if v := view(ctx, t); layer.Kind != "layer" || v[0] > layer.Start || v[1] < layer.End ||
+		v[1]-v[0] > 1.2*(layer.End-layer.Start) {
 		t.Errorf("L shows %v of %+v", v, layer)
 	}
 	press(ctx, t, "0", "f")
@@ -317,11 +319,13 @@ func TestTimelineLeadsOn(t *testing.T) {
 	if err := chromedp.Run(ctx, input.DispatchMouseEvent(input.MouseMoved, box[0]+x, box[1]+y)); err != nil {
 		t.Fatal(err)
 	}
-	if got := evaluate[string](ctx, t, `document.querySelector(".tip.shown")?.textContent ?? ""`); !strings.HasPrefix(got, pass.Text+" · ") {
+	if got := evaluate[string](ctx, t, `document.querySelector(".tip.shown")?.textContent ?? ""`); !strings.HasPrefix(got,
+		pass.Text+" · ") {
 		t.Errorf("over %q stands %q", pass.Text, got)
 	}
 	mouse(ctx, t, x, y, 1)
-	if got := evaluate[string](ctx, t, `document.querySelector(".panel a")?.href ?? ""`); !strings.HasPrefix(got, "https://ui.perfetto.dev/#!/") || !strings.Contains(got, "visStart") {
+	if got := evaluate[string](ctx, t, `document.querySelector(".panel a")?.href ?? ""`); !strings.HasPrefix(got,
+		"https://ui.perfetto.dev/#!/") || !strings.Contains(got, "visStart") {
 		t.Errorf("a pass leads to %q", got)
 	}
 	x, y, kernel := firstBar(ctx, t, "kernel")

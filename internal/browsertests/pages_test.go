@@ -65,7 +65,8 @@ func address(path string) string { return (&url.URL{Scheme: "file", Path: path})
 // fleetOf writes the traces of a replica of eight ranks, one of which is late, and returns their folder.
 func fleetOf(t *testing.T, dir string, seed uint64, cause ranks.Cause) string {
 	t.Helper()
-	c := ranks.Config{Seed: seed, Steps: 8, Replicas: []ranks.Replica{{Numbered: true, Late: 5, Cause: cause, LateBy: 30_000}}}
+	c := ranks.Config{Seed: seed, Steps: 8, Replicas: []ranks.Replica{{Numbered: true, Late: 5, Cause: cause,
+		LateBy: 30_000}}}
 	if _, err := c.Write(func(f ranks.File) error {
 		path := filepath.Join(dir, f.Name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -18,8 +18,10 @@ import (
 )
 
 var (
-	docs     = flag.String("docs", "", "write the pictures of README and docs, which show the built-in demo, to this folder")
-	pictures = flag.String("pictures", "", "write pictures of all kinds of pages, light and dark, wide and narrow, to this folder")
+	docs = flag.String("docs", "", "write the pictures of README and docs, which show the built-in demo, to this "+
+		"folder")
+	pictures = flag.String("pictures", "", "write pictures of all kinds of pages, light and dark, wide and narrow, to "+
+		"this folder")
 )
 
 // screen is what the window shows.
@@ -101,7 +103,8 @@ func TestPictures(t *testing.T) {
 	}
 	dir := t.TempDir()
 	_, pages := all(t)
-	list := map[string]string{"demo": pages["report"], "compare": sides(t), "fleet": pages["fleet"], "trend": pages["trend"]}
+	list := map[string]string{"demo": pages["report"], "compare": sides(t), "fleet": pages["fleet"],
+		"trend": pages["trend"]}
 	traces := "../../../shared/traces/torch/"
 	for name, file := range map[string]string{"decode": "sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz",
 		"prefill": "sglang-qwen3-8b-extend-eager-mi300.json.gz", "diffusion": "xdit-flux1-mi300.json.gz"} {
@@ -112,7 +115,8 @@ func TestPictures(t *testing.T) {
 		run(t, "report", traces+file, "--html", filepath.Join(dir, name+".html"))
 		list[name] = address(filepath.Join(dir, name+".html"))
 	}
-	if a, b := traces+"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", traces+"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"; list["decode"] != "" {
+	if a, b := traces+"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", traces+
+		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"; list["decode"] != "" {
 		run(t, "compare", a, b, "--html", filepath.Join(dir, "compare.html"))
 		list["compare"] = address(filepath.Join(dir, "compare.html"))
 	}

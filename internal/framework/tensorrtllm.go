@@ -14,8 +14,10 @@ func TensorRTLLM() Framework {
 		Ops:        []string{"trtllm::", "auto_deploy::"},
 		Step:       readTensorRTLLM,
 		RankLabels: []string{"rank"},
-		Launch: "launch trtllm-serve with TLLM_PROFILE_START_STOP=<a>-<b> and TLLM_TORCH_PROFILE_TRACE=<output-dir>/trace.json " +
-			"(the folder shared with this machine; not .json.gz, which becomes trace.json-rank-0.gz), in a release that has /start_profile",
+		Launch: "launch trtllm-serve with TLLM_PROFILE_START_STOP=<a>-<b> and " +
+			"TLLM_TORCH_PROFILE_TRACE=<output-dir>/trace.json " +
+			"(the folder shared with this machine; not .json.gz, which becomes trace.json-rank-0.gz), in a release that has " +
+			"/start_profile",
 	}
 }
 

@@ -10,6 +10,7 @@ func TokenSpeed() Framework {
 		KernelRoots: []string{"tokenspeed_kernel/"},
 		Ops:         []string{"tokenspeed::"},
 		RankLabels:  []string{"rank", "tp"},
-		Launch:      "a TokenSpeed server has /start_profile on its HTTP port when its profiler routes are enabled, else on its control server's, the port above",
+		Launch: "a TokenSpeed server has /start_profile on its HTTP port when its profiler routes are enabled, else " +
+			"on its control server's, the port above",
 	}
 }

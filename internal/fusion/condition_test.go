@@ -73,7 +73,8 @@ func TestConditionsDecide(t *testing.T) {
 				t.Errorf("%s, %s: %v %q, want %v", name, what, o, why, want)
 			}
 		}
-		side("Platforms", "another platform", len(r.Platforms) == 1, fusion.Fails, func(s *fusion.Setting) { s.Platform = "other" })
+		side("Platforms", "another platform", len(r.Platforms) == 1, fusion.Fails,
+			func(s *fusion.Setting) { s.Platform = "other" })
 		side("Platforms", "no platform", len(r.Platforms) > 0, fusion.Unknown, func(s *fusion.Setting) { s.Platform = "" })
 		side("Archs", "no architecture", len(r.Archs) > 0, fusion.Unknown, func(s *fusion.Setting) { s.Arch = "" })
 		side("Archs", "another architecture", len(r.Archs) > 0, fusion.Fails, func(s *fusion.Setting) { s.Arch = "sm70" })
@@ -85,7 +86,8 @@ func TestConditionsDecide(t *testing.T) {
 		for _, n := range r.NotTP {
 			side("NotTP", "ranks it excludes", true, fusion.Fails, func(s *fusion.Setting) { s.TP = n })
 		}
-		side("MaxTokens", "a token more", r.MaxTokens > 0, fusion.Fails, func(s *fusion.Setting) { s.Tokens = r.MaxTokens + 1 })
+		side("MaxTokens", "a token more", r.MaxTokens > 0, fusion.Fails,
+			func(s *fusion.Setting) { s.Tokens = r.MaxTokens + 1 })
 		side("MaxTokens", "no tokens", r.MaxTokens > 0, fusion.Unknown, func(s *fusion.Setting) { s.Tokens = 0 })
 		for arch, sizes := range r.MaxMB {
 			for ranks, mb := range sizes {
@@ -127,8 +129,10 @@ func TestConditionsDecide(t *testing.T) {
 				t.Errorf("%s at its least on %s: %q", name, arch, why)
 			}
 		}
-		side("MinHidden", "a smaller model", r.MinHidden > 0, fusion.Fails, func(s *fusion.Setting) { s.Hidden = r.MinHidden - 1 })
-		side("MaxHidden", "a larger model", r.MaxHidden > 0, fusion.Fails, func(s *fusion.Setting) { s.Hidden = r.MaxHidden + 1 })
+		side("MinHidden", "a smaller model", r.MinHidden > 0, fusion.Fails,
+			func(s *fusion.Setting) { s.Hidden = r.MinHidden - 1 })
+		side("MaxHidden", "a larger model", r.MaxHidden > 0, fusion.Fails,
+			func(s *fusion.Setting) { s.Hidden = r.MaxHidden + 1 })
 		side("Hidden", "another hidden size", len(r.Hidden) > 0, fusion.Fails, func(s *fusion.Setting) { s.Hidden++ })
 		for field, asked := range map[string]bool{"Hidden": len(r.Hidden) > 0, "MinHidden": r.MinHidden > 0,
 			"MaxHidden": r.MaxHidden > 0} {

@@ -10,7 +10,9 @@ import (
 // to the layer whose norm it does.
 func fusedAllReduce() Case {
 	kernel := func(pattern int) step {
-		return step{name: fmt.Sprintf("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)%d, __nv_bfloat16, 4, true, true>(flashinfer::trtllm_allreduce_fusion::AllReduceFusionParams<__nv_bfloat16>)", pattern), category: "communication", dur: 8200}
+		return step{category: "communication", dur: 8200,
+			name: fmt.Sprintf("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)%d, __nv_bfloat16, 4, true, true>(flashinfer::trtllm_allreduce_fusion::AllReduceFusionParams<__nv_bfloat16>)",
+				pattern)}
 	}
 	plain, fused := kernel(0), kernel(1)
 	return Case{

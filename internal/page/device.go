@@ -442,7 +442,8 @@ func FromLayers(d *layer.Device, pass int) *Heat {
 	if len(layers) < 3 {
 		return nil
 	}
-	h := &Heat{Label: fmt.Sprintf("Time of each operator in each layer of pass %d, against its median over layers of the same type", pass)}
+	h := &Heat{Label: fmt.Sprintf("Time of each operator in each layer of pass %d, against its median over layers of "+
+		"the same type", pass)}
 	rows := map[string]int{}
 	values := map[[2]int]time.Duration{}
 	types := make([]string, len(layers))

@@ -30,7 +30,8 @@ func sample(text string) *page.Page {
 	return &page.Page{
 		Title: text, Program: text, Verdict: text, Context: []string{text}, Notes: []string{text},
 		Figures: []page.Figure{{Value: text, Name: text}},
-		Health:  page.Health{Status: trace.HealthStatus(text), Coverage: text, Findings: []page.Remark{{Code: text, Message: text}}},
+		Health: page.Health{Status: trace.HealthStatus(text), Coverage: text,
+			Findings: []page.Remark{{Code: text, Message: text}}},
 		Sections: []page.Section{{
 			ID: text, Title: text, Text: text,
 			Timelines: []*page.Timeline{{ID: text, Label: text, Link: text, Span: 100, Kernels: 1,
@@ -235,7 +236,8 @@ func TestPlotByHand(t *testing.T) {
 	if got := draw(page.Plot{Values: many}); got[0] != "M4320 40v-40h8.8v40z" || got[1] != "" {
 		t.Errorf("one of 8,000 values is drawn %q", got)
 	}
-	if out := write(t, &page.Page{Sections: []page.Section{{Plots: []page.Plot{{Title: "t", Values: []float64{0}}}}}}); strings.Contains(out, "<figure") {
+	if out := write(t, &page.Page{Sections: []page.Section{{Plots: []page.Plot{{Title: "t",
+		Values: []float64{0}}}}}}); strings.Contains(out, "<figure") {
 		t.Error("nothing but zeros is drawn")
 	}
 }

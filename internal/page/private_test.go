@@ -34,8 +34,9 @@ func TestPageHasNoFoldersAndKeys(t *testing.T) {
 	if err := r.Write(page.WithPaths(&out)); err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]bool{"/home/me &amp; you/runs/a.json.gz": true, "/usr/lib/alice/site.py(3): f": true,
-		`C:\Users\carol\x.json`: true, key: false} {
+	for text, want := range map[string]bool{"/home/me &amp; you/runs/a.json.gz": true,
+		"/usr/lib/alice/site.py(3): f": true,
+		`C:\Users\carol\x.json`:        true, key: false} {
 		if strings.Contains(out.String(), text) != want {
 			t.Errorf("with full paths the page has %q: %v, want %v", text, !want, want)
 		}

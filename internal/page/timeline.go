@@ -231,8 +231,9 @@ func (t *Timeline) WriteData(w io.Writer) error {
 // element around it.
 func (t *Timeline) data(p *writer) ([]byte, error) {
 	gaps, notes := t.gaps(p)
-	j := timelineJSON{ID: anchor(t.ID), Label: p.text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels, Collectives: t.Collectives,
-		Operators: p.texts(t.Operators), Streams: p.texts(t.Streams), Sources: p.texts(t.Sources),
+	j := timelineJSON{ID: anchor(t.ID), Label: p.text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels,
+		Collectives: t.Collectives,
+		Operators:   p.texts(t.Operators), Streams: p.texts(t.Streams), Sources: p.texts(t.Sources),
 		Bars: t.bars().String(), Layers: t.layers().String(), Gaps: gaps.String(), GapNotes: notes,
 		Palette: [][2]string{}, Names: [][2]string{}, Passes: [][6]any{}, Causes: [][3]any{}, Pins: [][3]int64{},
 		Levels: []levelJSON{}, Full: [][2]int64{}}

@@ -183,7 +183,8 @@ func (p *writer) head(v *Page) {
 <a class="skip" href="#main">Skip to the findings</a>
 <header>
 <p class="top"><b>strata</b> %s<span>%s</span><button type="button" id="theme" class="js" aria-label="Light or dark">◐</button></p>
-`, markup(policy(v.script(), v.Served)), p.text(v.Program), p.text(v.Title), p.text(v.Program), markup(style), p.text(v.Program), p.text(v.Title))
+`, markup(policy(v.script(), v.Served)), p.text(v.Program), p.text(v.Title), p.text(v.Program), markup(style),
+		p.text(v.Program), p.text(v.Title))
 	p.put("<h1>%s</h1>\n", p.rich(cmp.Or(v.Verdict, v.Title)))
 	if len(v.Figures) > 0 {
 		p.put(`<p class="figures">`)
@@ -447,7 +448,8 @@ func (p *writer) heat(h *Heat) {
 	for _, r := range h.Rows {
 		p.put("<li><button type=\"button\" class=\"find\" data-find=\"%s\">%s</button></li>", p.text(r), p.text(r))
 	}
-	p.put("</ul><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s. %s\" data-rows=\"%d\">", columns, len(h.Rows), p.text(h.Label), p.prose(h.Text), len(h.Rows))
+	p.put("</ul><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s. %s\" "+
+		"data-rows=\"%d\">", columns, len(h.Rows), p.text(h.Label), p.prose(h.Text), len(h.Rows))
 	for i := range paths {
 		if paths[i].Len() > 0 {
 			class := "h" + strconv.Itoa(i)

@@ -136,7 +136,8 @@ func (f *finder) findAnchors(o cutOptions) error {
 		}
 	}
 	if anchor == "" {
-		return fmt.Errorf("%w: boundaries=anchor-opens needs one and profile %s has none that occurs here; give --anchor-kernel", errNoAnchor, p.Name)
+		return fmt.Errorf("%w: boundaries=anchor-opens needs one and profile %s has none that occurs here; give "+
+			"--anchor-kernel", errNoAnchor, p.Name)
 	}
 	f.cut.Anchor, f.pos = anchor, f.containing(anchor)
 	if len(f.pos) == 0 {

@@ -80,11 +80,13 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 func describe(d *layer.Device, cut *blockCut, p *profile.ModelProfile) {
 	d.Anchor, d.NumAnchors = cut.Anchor, cut.Anchors
 	if cut.Rest > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks and the kernels after the last anchor belong to nothing",
+		d.Notes = append(d.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks "+
+			"and the kernels after the last anchor belong to nothing",
 			cut.Rest, cut.Anchors-1, cut.NumLayers*cut.PerLayer))
 	}
 	if p.AnchorPosition == profile.AnchorCloses && cut.Anchor == p.Anchor {
-		d.Notes = append(d.Notes, "anchor-opens shifts half labels and halves of layers: this model's anchor closes a half; --boundaries auto or anchor-closes do not")
+		d.Notes = append(d.Notes, "anchor-opens shifts half labels and halves of layers: this model's anchor closes a "+
+			"half; --boundaries auto or anchor-closes do not")
 	}
 }
 

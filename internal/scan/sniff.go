@@ -19,7 +19,8 @@ var magics = []struct {
 	{"\x28\xb5\x2f\xfd", "zstd data inside compressed data; unpack it once"},
 	{"\xfd7zXZ\x00", "xz-compressed; unpack it: xz -d FILE"},
 	{"BZh", "bzip2 data inside compressed data, or damaged; unpack it first"},
-	{"NVR\x00", "an Nsight Compute report (.ncu-rep), which holds single kernels and no times; record with: nsys profile --trace=cuda,nvtx COMMAND"},
+	{"NVR\x00", "an Nsight Compute report (.ncu-rep), which holds single kernels and no times; record with: nsys " +
+		"profile --trace=cuda,nvtx COMMAND"},
 	{"version https://git-lfs", "a Git LFS pointer, not the file itself; fetch it with: git lfs pull"},
 	{"\x7fELF", "an executable or library"},
 	{"\x89HDF", "an HDF5 file; an Nsight Systems report is exported with: nsys export --type sqlite"},
@@ -34,7 +35,8 @@ var magics = []struct {
 }
 
 // nsysTables is what is said of the files that Nsight Systems exports tables to.
-const nsysTables = "; of an Nsight Systems report make an SQLite database instead: nsys export --type sqlite REPORT.nsys-rep"
+const nsysTables = "; of an Nsight Systems report make an SQLite database instead: nsys export --type sqlite " +
+	"REPORT.nsys-rep"
 
 // wideText is what is said of texts that some shells write when redirecting.
 const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
@@ -126,7 +128,8 @@ func sniff(head []byte) (what string, known bool) {
 	}
 	for _, c := range head[:min(len(head), 64)] {
 		if c < ' ' && !isSpace(c) || c == 0x7f {
-			return "a binary file of no kind known here; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite", false
+			return "a binary file of no kind known here; an Nsight Systems report (.nsys-rep) is exported with: nsys export " +
+				"--type sqlite", false
 		}
 	}
 	return text(head), false

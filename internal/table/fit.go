@@ -66,7 +66,8 @@ func (f *fixed) narrow(room, least int, names bool) {
 	for over := f.total() - room; over > 0; over-- {
 		longest := -1
 		for i, n := range f.width {
-			if c := &f.cols[i]; c.Align == Left && c.Keep == Both == names && n > least && (longest < 0 || n > f.width[longest]) {
+			if c := &f.cols[i]; c.Align == Left && c.Keep == Both == names && n > least &&
+				(longest < 0 || n > f.width[longest]) {
 				longest = i
 			}
 		}

@@ -210,7 +210,8 @@ func wholeWord(s, tail string, max int) string {
 	if len(tail) <= len(ellipsis) || at < 1 {
 		return tail
 	}
-	if start := strings.LastIndexAny(s[:at], separators) + 1; max-len(ellipsis)-utf8.RuneCountInString(s[start:]) >= max/3 {
+	if start := strings.LastIndexAny(s[:at], separators) +
+		1; max-len(ellipsis)-utf8.RuneCountInString(s[start:]) >= max/3 {
 		return ellipsis + s[start:]
 	}
 	if next := strings.IndexAny(s[at:len(s)-1], separators); next >= 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestKernelsAreKnownAt80: in a table as wide as a terminal with the columns of the triage report, the base name of each
+// TestKernelsAreKnownAt80: in a table as wide as a terminal with the columns of the triage report, the base name of
+// each
 // kernel that is known is whole, in its column, over several lines where it is longer, and so is the operator.
 func TestKernelsAreKnownAt80(t *testing.T) {
 	data, err := os.ReadFile(testdata.Shared(t, "labels/kernel-names.tsv"))
@@ -55,7 +56,8 @@ func TestKernelsAreKnownAt80(t *testing.T) {
 		}
 		base, _, _ := strings.Cut(label, "<")
 		base = base[strings.LastIndexAny(base, ":/ ")+1:]
-		if !strings.Contains(cells[0], base) || !strings.Contains(cells[1], operator) || strings.Contains(b.String(), "\n\n") {
+		if !strings.Contains(cells[0], base) || !strings.Contains(cells[1], operator) ||
+			strings.Contains(b.String(), "\n\n") {
 			t.Errorf("%q is printed as %q of %q:\n%s", label, cells[0], cells[1], &b)
 		}
 		if strings.Contains(b.String(), base) {

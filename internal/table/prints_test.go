@@ -16,7 +16,8 @@ import (
 
 // prints are the functions of the product that write text to a writer as it is, and why nothing of a trace acts there.
 var prints = map[string]string{
-	"examples/internal/app":          "writes to what Exec made, which cleans, errors after table.Clean, JSON as it was encoded, and Markdown after EscapeMarkdown",
+	"examples/internal/app": "writes to what Exec made, which cleans, errors after table.Clean, JSON as it " +
+		"was encoded, and Markdown after EscapeMarkdown",
 	"examples/internal/command":      "writes its own words, and what is typed after table.Clean",
 	"examples/internal/programs":     "writes to Env.Stdout and Env.Stderr, which clean",
 	"internal/table":                 "is what cleans",

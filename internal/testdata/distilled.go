@@ -16,8 +16,10 @@ import (
 // Known is what is known about a distilled trace, found without this module.
 // Numbers that nobody claims are −1.
 type Known struct {
-	Name      string   // of the file
-	Of        string   // what it replaces where the reference data is absent: its path below shared; "" where the copy is cut shorter
+	Name string // of the file
+	// Of is what it replaces where the reference data is absent: its path below shared; "" where the copy is cut
+	// shorter.
+	Of        string
 	Passes    int      // forward passes
 	Layers    int      // decoder layers of a whole pass, 0 where the model has none
 	PerLayer  int      `json:"kernels_per_layer"` // of every layer, from how often names repeat; 0: not claimed

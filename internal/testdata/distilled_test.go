@@ -55,7 +55,8 @@ func TestDistilledUnpacksExports(t *testing.T) {
 func TestSharedStandsInWhereItCan(t *testing.T) {
 	root := testdata.Root(t)
 	dir := filepath.Join(t.TempDir(), "module")
-	if err := os.CopyFS(filepath.Join(dir, "testdata", "distilled"), os.DirFS(filepath.Join(root, "testdata", "distilled"))); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "testdata", "distilled"),
+		os.DirFS(filepath.Join(root, "testdata", "distilled"))); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "go.mod"), "module "+testdata.Module+"\n")

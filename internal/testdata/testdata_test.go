@@ -105,7 +105,8 @@ func TestSmallestKeepsTheOrder(t *testing.T) {
 func TestSpread(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
-	for i, size := range []int64{1, testdata.Large - 1, testdata.Large, testdata.Large, testdata.Large, testdata.Large, testdata.Large, testdata.Large} {
+	for i, size := range []int64{1, testdata.Large - 1, testdata.Large, testdata.Large, testdata.Large, testdata.Large,
+		testdata.Large, testdata.Large} {
 		path := filepath.Join(dir, string(rune('a'+i)))
 		write(t, path, "")
 		if err := os.Truncate(path, size); err != nil {

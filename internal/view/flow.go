@@ -15,7 +15,8 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 	p := table.NewWriter(w)
 	d.title(p)
 	model(p, arch)
-	p.Heading(2, "Kernels in order; the layer begins at %s ms of the trace", table.Fixed(float64(d.Metadata.StartNS)/1e6, 3))
+	p.Heading(2, "Kernels in order; the layer begins at %s ms of the trace",
+		table.Fixed(float64(d.Metadata.StartNS)/1e6, 3))
 	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Operator"), table.Text("Category"),
 		table.Code("Kernel"), table.Number("µs"),
 		table.Number("%"), table.Number("In trace (ms)"), table.Number("In layer (µs)"), table.Text("Input shapes"))
@@ -36,7 +37,8 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 	}
 	p.Table(tab)
 	if carried > 0 {
-		p.Say("? shapes of the eager kernel in the same place of the same layer, %s", table.Counted(carried, "kernel", "kernels"))
+		p.Say("? shapes of the eager kernel in the same place of the same layer, %s",
+			table.Counted(carried, "kernel", "kernels"))
 	}
 	d.difference(p)
 	return p.Flush()

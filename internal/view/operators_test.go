@@ -71,7 +71,8 @@ func TestTablesByOperatorNeedOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(tl.Operators) == 0 || (len(tl.Operators[0].Rows) == 0) != hide ||
-			strings.Contains(text.String(), "No operator is known") != hide || strings.Contains(rows.String(), "Operator") == hide {
+			strings.Contains(text.String(), "No operator is known") != hide ||
+			strings.Contains(rows.String(), "Operator") == hide {
 			t.Errorf("names hidden %v: tables %v", hide, tl.Operators)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 // TestWhatWaitsMean: within functions of servers, by file.
 func TestWhatWaitsMean(t *testing.T) {
-	spin, poll, lock := waits.Wait{}, waits.FrameWait("<built-in method poll of zmq.backend.cython._poll object at 0x1>"), waits.FrameWait("/usr/lib/threading.py(355): wait")
+	spin, poll, lock := waits.Wait{}, waits.FrameWait("<built-in method poll of zmq.backend.cython._poll object at 0x1>"),
+		waits.FrameWait("/usr/lib/threading.py(355): wait")
 	process := waits.WaitForThread(finding.OtherProcess)
 	for _, c := range []struct {
 		around string

@@ -10,7 +10,8 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// TestExpectedSpread: what passes of a row are expected to vary by before any is seen. Two layers that change by 0.1 and
+// TestExpectedSpread: what passes of a row are expected to vary by before any is seen. Two layers that change by 0.1
+// and
 // 0.3 have a mean of 0.2 with a standard error of 0.1.
 func TestExpectedSpread(t *testing.T) {
 	one, two := []float64{1}, []float64{1, 1}
@@ -19,8 +20,10 @@ func TestExpectedSpread(t *testing.T) {
 		want float64
 	}{
 		{series{class: Memory, a: two, b: two, single: true, layers: []float64{0.1, 0.3}}, 0.005},
-		{series{class: Memory, a: two, b: one, single: true}, 0.015}, {series{class: Memory, a: one, b: two, single: true}, 0.015},
-		{series{class: Memory, a: one, b: one}, 0.005}, {series{class: Memory, a: one, b: one, layers: []float64{0.1}}, 0.005},
+		{series{class: Memory, a: two, b: one, single: true}, 0.015},
+		{series{class: Memory, a: one, b: two, single: true}, 0.015},
+		{series{class: Memory, a: one, b: one}, 0.005}, {series{class: Memory, a: one, b: one, layers: []float64{0.1}},
+			0.005},
 		{series{class: Memory, a: one, b: one, single: true, layers: []float64{0.1, 0.3}}, 0.3},
 		{series{class: Memory, a: one, b: one, layers: []float64{0.001, 0.003}}, 0.005},
 		{series{class: Transfer, a: two, b: two}, 0.02}, {series{class: Waiting, a: two, b: two}, 0.02},
@@ -34,7 +37,8 @@ func TestExpectedSpread(t *testing.T) {
 
 // TestLimitsOfGates: a share above 0 and of up to 1000%.
 func TestLimitsOfGates(t *testing.T) {
-	for text, want := range map[string]float64{"1000%": 10, "1000.1%": 0, "0%": 0, "-1%": 0, "0.5%": 0.005, "nan%": 0, "3": 0,
+	for text, want := range map[string]float64{"1000%": 10, "1000.1%": 0, "0%": 0, "-1%": 0, "0.5%": 0.005, "nan%": 0,
+		"3":                    0,
 		"regression work = 3%": 0.03} {
 		g, err := ParseGate(text)
 		if (err == nil) != (want > 0) || math.Abs(g.Limit-want) > 1e-12 {
@@ -62,7 +66,8 @@ func TestPartsOfTwoFiles(t *testing.T) {
 		change func(*Part)
 		parts  int
 	}{
-		"nothing": {func(*Part) {}, 1}, "the base": {func(p *Part) { p.Base = "x" }, 1}, "the name": {func(p *Part) { p.Name = "x" }, 2},
+		"nothing": {func(*Part) {}, 1}, "the base": {func(p *Part) { p.Base = "x" }, 1},
+		"the name":     {func(p *Part) { p.Name = "x" }, 2},
 		"the operator": {func(p *Part) { p.Operator = "x" }, 2}, "the category": {func(p *Part) { p.Category = "x" }, 2},
 		"the class": {func(p *Part) { p.Class = Latency }, 2},
 	} {
@@ -78,7 +83,8 @@ func TestPartsOfTwoFiles(t *testing.T) {
 // TestListsOfAReport: sixty rows, twenty operations of the host, forty findings, and how many more there are; a list of
 // one is shown.
 func TestListsOfAReport(t *testing.T) {
-	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 41: {41, 20, 40}, 61: {60, 20, 40}} {
+	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 41: {41, 20, 40},
+		61: {60, 20, 40}} {
 		r := Report{Host: &HostReport{}}
 		for i := range n {
 			r.Rows = append(r.Rows, Row{Operator: fmt.Sprint("row", i), Interval: Interval{A: 1000}})

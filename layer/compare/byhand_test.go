@@ -59,10 +59,12 @@ func TestByHand(t *testing.T) {
 	near("step low", r.Wall.Low, 760_400)
 	near("step high", r.Wall.High, 1_239_600)
 	near("least", r.Least, 42_500)
-	if want := "gate_up_proj 4.00 ms → 5.00 ms, +1.00 ms (+25.0%): 32 launches, each 125 µs → 156 µs"; row.Text != want || len(r.Findings) != 1 || r.Findings[0].Sentence() != want {
+	if want := "gate_up_proj 4.00 ms → 5.00 ms, +1.00 ms (+25.0%): 32 launches, each 125 µs → 156 µs"; row.Text != want ||
+		len(r.Findings) != 1 || r.Findings[0].Sentence() != want {
 		t.Errorf("%q, findings %+v, want %q", row.Text, r.Findings, want)
 	}
-	if want := "B is slower: a step takes 9.00 ms instead of 8.00 ms (+12.5%), GPU work 8.00 ms instead of 7.00 ms (+14.3%); one run a side, noise of 0.75% assumed"; r.Text != want {
+	if want := "B is slower: a step takes 9.00 ms instead of 8.00 ms (+12.5%), GPU work 8.00 ms instead of 7.00 ms " +
+		"(+14.3%); one run a side, noise of 0.75% assumed"; r.Text != want {
 		t.Errorf("%q, want %q", r.Text, want)
 	}
 	f := r.Findings[0]

@@ -160,7 +160,8 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// All kernels 3% slower is one finding where runs are known to differ by a third of a per cent, and inconclusive where they may differ more.
+// All kernels 3% slower is one finding where runs are known to differ by a third of a per cent, and inconclusive where
+// they may differ more.
 func TestUniformShift(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.04))
 	r := report(t, a, b, compare.Options{Floor: 0.003})
@@ -311,7 +312,8 @@ func TestHiddenKernelsCount(t *testing.T) {
 	}
 }
 
-// TestShortKernelsAreBoundByLatency: a row whose mean launch takes three times the shortest kernels at most is bound by latency.
+// TestShortKernelsAreBoundByLatency: a row whose mean launch takes three times the shortest kernels at most is bound by
+// latency.
 func TestShortKernelsAreBoundByLatency(t *testing.T) {
 	for norm, want := range map[int64]compare.Class{6000: compare.Latency, 6001: compare.Memory} {
 		b := trace.NewBuilder(trace.Options{})

@@ -55,7 +55,8 @@ func TestOneSided(t *testing.T) {
 		class  Class
 		passes int
 		want   Change
-	}{{Transfer, 1, New}, {OfHost, hostSteps, New}, {OfHost, hostSteps - 1, Unchanged}} { // too few show nothing of the host
+	}{{Transfer, 1, New}, {OfHost, hostSteps, New}, {OfHost, hostSteps - 1,
+		Unchanged}} { // too few show nothing of the host
 		s := []series{{class: c.class, a: values(c.passes, 0, 0), b: values(c.passes, 90_000, 0)}}
 		if j := rulerOf(1e6, false).judgeAll(s, floors{common: 1e-5, host: 1e-5}, true).rows[0]; j.change != c.want {
 			t.Errorf("%s in %d passes: %q, want %q", c.class, c.passes, j.change, c.want)
@@ -466,8 +467,10 @@ func TestAlikeFromASharedPart(t *testing.T) {
 		want float64
 	}{
 		{"14 of 20 kernels", []use1{{"k", 14, 10}, {"l", 3, 10}}, []use1{{"k", 14, 10}, {"m", 3, 90}}, 0.7},
-		{"70% of the time", []use1{{"attention", 10, 70}, {"rope", 90, 30}}, []use1{{"attention", 90, 70}, {"o_proj", 10, 30}}, 0.7},
-		{"69% of the time", []use1{{"attention", 10, 69}, {"rope", 90, 31}}, []use1{{"attention", 90, 69}, {"o_proj", 10, 31}}, 0},
+		{"70% of the time", []use1{{"attention", 10, 70}, {"rope", 90, 30}},
+			[]use1{{"attention", 90, 70}, {"o_proj", 10, 30}}, 0.7},
+		{"69% of the time", []use1{{"attention", 10, 69}, {"rope", 90, 31}},
+			[]use1{{"attention", 90, 69}, {"o_proj", 10, 31}}, 0},
 	} {
 		sides := [2]*Side{sideOf(runOf(c.a)), sideOf(runOf(c.b))}
 		groups, _ := groupPasses(sides)
@@ -490,7 +493,8 @@ func TestChosenPasses(t *testing.T) {
 		run.Passes[i] = Pass{Index: i, First: i == 0, Followed: i < 4}
 	}
 	with := func(passes ...[]int) *chosen { return &chosen{side: sideOf(run, run), passes: passes} }
-	for want, c := range map[string]*chosen{"[[1 2] [1 2 3]]": with([]int{0, 1, 2}, []int{0, 1, 2, 3}), "[[0 1] []]": with([]int{0, 1}, nil)} {
+	for want, c := range map[string]*chosen{"[[1 2] [1 2 3]]": with([]int{0, 1, 2}, []int{0, 1, 2, 3}),
+		"[[0 1] []]": with([]int{0, 1}, nil)} {
 		if c.dropFirst(); fmt.Sprint(c.passes) != want {
 			t.Errorf("%v, want %s", c.passes, want)
 		}
@@ -594,7 +598,8 @@ func TestGateEdges(t *testing.T) {
 		{"", 50, 70, 90, GateFailed, ""}, {"", 49, 70, 90, GateFailed, ""}, {"", 10, 49, 88, GateUndecided, ""},
 		{"", 10, 50, 90, GateFailed, ""}, {"", -9, 20, 49, GatePassed, ""}, {"", 0, 25, 50, GateUndecided, ""},
 		{"", 0, 50, 100, GateUndecided, "below 5.0% cannot be detected: gate GPU work with work=5%"},
-		{"", 1, 50, 99, GateFailed, ""}, {"", 50, 150, 250, GateFailed, ""}, {"work", 0, 50, 100, GateUndecided, ""}, {"work", 1, 51, 101, GateFailed, ""},
+		{"", 1, 50, 99, GateFailed, ""}, {"", 50, 150, 250, GateFailed, ""}, {"work", 0, 50, 100, GateUndecided, ""},
+		{"work", 1, 51, 101, GateFailed, ""},
 	} {
 		i := Interval{Low: c.low, Delta: c.delta, High: c.high}
 		r := &Report{A: Summary{Wall: 1000}, Wall: i, Work: i}
@@ -724,7 +729,8 @@ func TestPartsOfTheWaterfall(t *testing.T) {
 		want  string
 	}{{"rope", Memory, "kernels"}, {"rope", Latency, "small kernels"}, {rowCopies, Latency, "copies and fills"},
 		{"all_reduce", Transfer, "exposed communication"}, {rowWaiting, Waiting, "waiting for ranks"},
-		{rowIdle, Waiting, "between kernels"}, {rowBetween, Waiting, "between steps"}, {"schedule", OfHost, "between kernels"}} {
+		{rowIdle, Waiting, "between kernels"}, {rowBetween, Waiting, "between steps"},
+		{"schedule", OfHost, "between kernels"}} {
 		if got := partOf(c.row, c.class); got != c.want {
 			t.Errorf("%s, %s is a part of %q, want %s", c.row, c.class, got, c.want)
 		}
@@ -898,15 +904,18 @@ func TestWorst(t *testing.T) {
 			finding.WaitChanged, 5 * µs},
 		{"a faster step", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, -9 * µs, nil, Faster,
 			finding.WaitChanged, 5 * µs},
-		{"half of the difference", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10 * µs, nil, Same, finding.NoKind, 0},
-		{"little waiting", []Row{{Class: Waiting, Interval: Interval{Delta: 5*µs - 1}}}, 5 * µs, nil, Same, finding.NoKind, 0},
+		{"half of the difference", []Row{{Class: Waiting, Interval: Interval{Delta: 5 * µs}}}, 10 * µs, nil, Same,
+			finding.NoKind, 0},
+		{"little waiting", []Row{{Class: Waiting, Interval: Interval{Delta: 5*µs - 1}}}, 5 * µs, nil, Same, finding.NoKind,
+			0},
 		{"no difference", nil, 0, []finding.Finding{{Kind: finding.OperatorChanged}}, Same, finding.NoKind, 0},
 		{"a nanosecond", nil, 0, []finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 1}}}, Same,
 			finding.OperatorChanged, 1},
 		{"the first of two", nil, 0, []finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}},
 			{Kind: finding.OperatorNew, Size: finding.Size{PerStep: 6 * µs}}}, Same, finding.OperatorChanged, 6 * µs},
 		{"less than what is found", []Row{{Class: Waiting, Interval: Interval{Delta: 6 * µs}}}, 6 * µs,
-			[]finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}}}, Slower, finding.OperatorChanged, 6 * µs},
+			[]finding.Finding{{Kind: finding.OperatorChanged, Size: finding.Size{PerStep: 6 * µs}}}, Slower,
+			finding.OperatorChanged, 6 * µs},
 	} {
 		r := &Report{Rows: c.rows, Delta: c.delta, Findings: c.found, Verdict: c.verdict}
 		first := millisecond().worst(r)
@@ -1001,9 +1010,10 @@ func TestSteady(t *testing.T) {
 func TestNamesThatLookTheSame(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for name, c := range map[string]struct{ names, want []string }{
-		"short":         {[]string{"f", "g"}, []string{"f", "g"}},
-		"in the middle": {[]string{"gemm_" + long + "_a_" + long, "gemm_" + long + "_b_" + long}, []string{"gemm_xxxxx…a_" + long[:29], "gemm_xxxxx…b_" + long[:29]}},
-		"by arguments":  {[]string{"f<" + long + "1>", "f<" + long + "2>"}, []string{"f<xxxxxxxx…1>", "f<xxxxxxxx…2>"}},
+		"short": {[]string{"f", "g"}, []string{"f", "g"}},
+		"in the middle": {[]string{"gemm_" + long + "_a_" + long, "gemm_" + long + "_b_" + long},
+			[]string{"gemm_xxxxx…a_" + long[:29], "gemm_xxxxx…b_" + long[:29]}},
+		"by arguments": {[]string{"f<" + long + "1>", "f<" + long + "2>"}, []string{"f<xxxxxxxx…1>", "f<xxxxxxxx…2>"}},
 		"numbered": {[]string{long + "a" + long + "1" + long, long + "a" + long + "2" + long, long + "b" + long + "1" + long},
 			[]string{short(long) + " #1", short(long) + " #2", short(long) + " #3"}},
 		"another's": {[]string{"void k", "k"}, []string{"void k…", "k…"}},
@@ -1020,12 +1030,18 @@ func TestNamesThatLookTheSame(t *testing.T) {
 // The headline says how little is known of noise where a side has one run.
 func TestCaveat(t *testing.T) {
 	for want, r := range map[string]Report{
-		"; one pass a side, noise of 2% assumed":  {A: Summary{Passes: 1, Runs: 1}, B: Summary{Passes: 1, Runs: 1}, Floor: 0.02},
-		"; one pass in A, noise of 0.75% assumed": {A: Summary{Passes: 1, Runs: 1}, B: Summary{Passes: 9, Runs: 1}, Floor: 0.0075},
-		"; one pass in B, noise of 1% assumed":    {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 1, Runs: 1}, Floor: 0.01},
-		"; one run in A, noise of 1% assumed":     {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 9, Runs: 2}, Floor: 0.01},
-		"; one run in B, noise of 1% assumed":     {A: Summary{Passes: 9, Runs: 2}, B: Summary{Passes: 9, Runs: 1}, Floor: 0.01},
-		"; one run a side, noise of 1.25% given": {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 9, Runs: 1}, Floor: 0.0125,
+		"; one pass a side, noise of 2% assumed": {A: Summary{Passes: 1, Runs: 1}, B: Summary{Passes: 1, Runs: 1},
+			Floor: 0.02},
+		"; one pass in A, noise of 0.75% assumed": {A: Summary{Passes: 1, Runs: 1}, B: Summary{Passes: 9, Runs: 1},
+			Floor: 0.0075},
+		"; one pass in B, noise of 1% assumed": {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 1, Runs: 1},
+			Floor: 0.01},
+		"; one run in A, noise of 1% assumed": {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 9, Runs: 2},
+			Floor: 0.01},
+		"; one run in B, noise of 1% assumed": {A: Summary{Passes: 9, Runs: 2}, B: Summary{Passes: 9, Runs: 1},
+			Floor: 0.01},
+		"; one run a side, noise of 1.25% given": {A: Summary{Passes: 9, Runs: 1}, B: Summary{Passes: 9, Runs: 1},
+			Floor:     0.0125,
 			FloorFrom: floorGiven},
 	} {
 		if got := r.caveat(); got != want {
@@ -1073,7 +1089,8 @@ func TestSlowerStep(t *testing.T) {
 		scrambled bool
 		parts     []Row
 	}{
-		"the step as a whole, +9.00 µs: no part of it is beyond noise": {false, []Row{part("a", false, 9000), part("b", true, -5000)}},
+		"the step as a whole, +9.00 µs: no part of it is beyond noise": {false,
+			[]Row{part("a", false, 9000), part("b", true, -5000)}},
 		"b; no operator of it is beyond noise by itself": {false, []Row{part("a", true, 1000), part("b", true, 5000),
 			part("c", true, 5000)}},
 		"a; operators are not judged, as kernels carry the times of others": {true, []Row{part("a", true, 1000)}},
@@ -1127,7 +1144,8 @@ func TestWordsOfFindings(t *testing.T) {
 	}
 }
 
-// What findings say, by hand: a row is slower or faster, grew or shrank, one factor is A's work times the shift, another
+// What findings say, by hand: a row is slower or faster, grew or shrank, one factor is A's work times the shift,
+// another
 // path has no time.
 func TestFindingsByHand(t *testing.T) {
 	c := millisecond()
@@ -1136,14 +1154,17 @@ func TestFindingsByHand(t *testing.T) {
 		return Row{Operator: name, Class: class, Status: change, Significant: true, KernelA: a, KernelB: b}
 	}
 	r := &Report{A: Summary{Graph: 1, Compiled: 0.3}, B: Summary{Compiled: 0.05}, Rows: []Row{
-		row("rope", Memory, Unchanged, 10, 90_000), row("embed", Memory, Unchanged, 80_000, 10), row("idle", Waiting, Unchanged, 0, 70_000),
-		row("between", Waiting, Unchanged, 60_000, 0), row("norm", Memory, New, 0, 50_000), row("router", Memory, Removed, 40_000, 0)}}
+		row("rope", Memory, Unchanged, 10, 90_000), row("embed", Memory, Unchanged, 80_000, 10),
+		row("idle", Waiting, Unchanged, 0, 70_000),
+		row("between", Waiting, Unchanged, 60_000, 0), row("norm", Memory, New, 0, 50_000),
+		row("router", Memory, Removed, 40_000, 0)}}
 	c.findings(r)
 	var got []string
 	for _, f := range r.Findings {
 		got = append(got, fmt.Sprintf("%s: %s %d", f.Kind, f.Text, f.PerStep))
 	}
-	want := "operator: rope is slower 89990\noperator: embed is faster -79990\nwaiting: idle grew 70000\nwaiting: between shrank -60000\n" +
+	want := "operator: rope is slower 89990\noperator: embed is faster -79990\nwaiting: idle grew 70000\nwaiting: " +
+		"between shrank -60000\n" +
 		"new: norm is new 50000\nremoved: router is gone -40000\nuniform: All kernels changed by one factor 16000\n" +
 		"path: The sides launch kernels differently 0\npath: The sides run different shares of compiled code 0"
 	if strings.Join(got, "\n") != want {
@@ -1185,10 +1206,20 @@ func TestNotesByHand(t *testing.T) {
 		"A, x: passes are of two kinds: 3 of 8 take about 300 ns, the others 100 ns": func(c *comparison, r *Report) {
 			c.ch[0] = &chosen{side: steps(3), passes: [][]int{{0, 1, 2, 3, 4, 5, 6, 7}}}
 		},
-		"records are missing: 1 launch is filled in from the other passes where rows are judged": func(c *comparison, r *Report) { c.filled = 1 },
-		"the compared passes are alike in 90% of their work; their kernels differ":               func(c *comparison, r *Report) { r.Likeness = 0.9 },
-		"B is scaled by 0.5 to the tokens of A":                                                  func(c *comparison, r *Report) { c.scale = 0.5 },
-		"host: A has 12 steps, B 13 steps; floor 5.0% (assumed); at least 12 steps a side are needed": func(c *comparison, r *Report) {
+		"records are missing: 1 launch is filled in from the other passes where rows are judged": func(c *comparison,
+			r *Report) {
+			c.filled = 1
+		},
+		"the compared passes are alike in 90% of their work; their kernels differ": func(c *comparison,
+			r *Report) {
+			r.Likeness = 0.9
+		},
+		"B is scaled by 0.5 to the tokens of A": func(c *comparison,
+			r *Report) {
+			c.scale = 0.5
+		},
+		"host: A has 12 steps, B 13 steps; floor 5.0% (assumed); at least 12 steps a side are needed": func(c *comparison,
+			r *Report) {
 			r.Host = &HostReport{StepsA: 12, StepsB: 13, Floor: 0.05, FloorFrom: "assumed", Rows: []HostRow{{Class: OfHost}}}
 		},
 	} {
@@ -1209,7 +1240,8 @@ func TestSignOfAnInterval(t *testing.T) {
 			t.Errorf("%+v: %d", i, got)
 		}
 	}
-	for d, want := range map[time.Duration][2]bool{10: {false, false}, 11: {true, false}, -10: {false, false}, -11: {false, true}} {
+	for d, want := range map[time.Duration][2]bool{10: {false, false}, 11: {true, false}, -10: {false, false},
+		-11: {false, true}} {
 		h := &HostReport{Rows: []HostRow{{Kind: "range", Significant: true, Interval: Interval{Delta: d}}}}
 		if up, down := h.clear(10); [2]bool{up, down} != want {
 			t.Errorf("%d: up %v, down %v", d, up, down)
@@ -1274,8 +1306,10 @@ func TestOthersAndRuns(t *testing.T) {
 
 // The text has the kernels of each side, and what the host does.
 func TestColumns(t *testing.T) {
-	r := &Report{A: Summary{Wall: 1000}, Least: 10, Rows: []Row{{Operator: "rope", Judged: true, Interval: Interval{A: 1000, B: 1000},
-		KernelA: 1000, KernelB: 1000, Kernels: []KernelDelta{{Name: "x", LaunchesA: 1, A: 1000}, {Name: "y", LaunchesB: 1, B: 1000}}}},
+	r := &Report{A: Summary{Wall: 1000}, Least: 10, Rows: []Row{{Operator: "rope", Judged: true,
+		Interval: Interval{A: 1000, B: 1000},
+		KernelA:  1000, KernelB: 1000, Kernels: []KernelDelta{{Name: "x", LaunchesA: 1, A: 1000},
+			{Name: "y", LaunchesB: 1, B: 1000}}}},
 		Host: &HostReport{Rows: []HostRow{{Kind: "range", Name: "schedule", Judged: true, CountA: 1, CountB: 2}}}}
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {

@@ -135,7 +135,8 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 			c.ch[0].id.passes(c.ch[0].count()), c.ch[1].id.passes(c.ch[1].count()))
 	}
 	if a, b := c.ch[0].layers(), c.ch[1].layers(); otherLayers(a, b) {
-		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
+		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a,
+			b)
 	}
 	a, b := clockOf(c.ch[0].side), clockOf(c.ch[1].side)
 	if c.sameGPU && min(a, b) > 0 && math.Abs(b-a) > clockShift*max(a, b) {

@@ -178,14 +178,16 @@ func TestTextOfEqualRuns(t *testing.T) {
 	if r.Likeness != 1 || r.MatchedA != 1 || r.MatchedB != 1 || r.First.Kind != finding.NoKind {
 		t.Errorf("likeness %v, matched %v and %v, first %+v", r.Likeness, r.MatchedA, r.MatchedB, r.First)
 	}
-	if want := "same within 3%: a step takes 8.00 ms instead of 8.00 ms (+0.0%), GPU work 8.00 ms instead of 8.00 ms (+0.0%); one run a side, noise of 0.75% assumed"; r.Text != want {
+	if want := "same within 3%: a step takes 8.00 ms instead of 8.00 ms (+0.0%), GPU work 8.00 ms instead of 8.00 ms " +
+		"(+0.0%); one run a side, noise of 0.75% assumed"; r.Text != want {
 		t.Errorf("%q, want %q", r.Text, want)
 	}
 	var b bytes.Buffer
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"5 decode passes (batch 8, 8 tokens), 8.00 ms each, 100% of its kernels in graph replays, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0\n",
+	for _, want := range []string{"5 decode passes (batch 8, 8 tokens), 8.00 ms each, 100% of its kernels in graph " +
+		"replays, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0\n",
 		"= pass    8000.0  8000.0    0.0  +0.0", "between-run floor 0.75% (assumed for two runs on GPUs of one kind)",
 		"kernels  8000.0  8000.0    0.0  -190.2 … 190.2",
 		"a change of all GPU work below about 420 µs (5.2% of the mean pass) cannot be distinguished"} {

@@ -69,7 +69,8 @@ func ofPeak(floor, d time.Duration) string {
 	return fmt.Sprintf("%.0f", share)
 }
 
-// ownFloors reports that equal work has other floors on the two sides: they are the shortest launches of each trace, and
+// ownFloors reports that equal work has other floors on the two sides: they are the shortest launches of each trace,
+// and
 // not what the GPU can do.
 func (r *Row) ownFloors() bool {
 	far := func(x, y float64) bool { return math.Abs(x-y) > renameCount*max(x, y) }

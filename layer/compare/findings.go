@@ -21,7 +21,8 @@ func (c *comparison) findings(r *Report) {
 	if c.kinds.uniform {
 		factor := math.Expm1(c.kinds.shift)
 		add(finding.UniformChange, "", "All kernels changed by one factor",
-			fmt.Sprintf("all kernels take %s (a clock, a power cap or a driver; one run a side cannot separate them)", signed(factor)),
+			fmt.Sprintf("all kernels take %s (a clock, a power cap or a driver; one run a side cannot separate them)",
+				signed(factor)),
 			time.Duration(factor*c.sums[0]))
 	}
 	for i := range r.Rows {
@@ -362,14 +363,16 @@ func (c *comparison) notes(r *Report) {
 	note("noise: A has %s, B %s; between-run floor %.2f%% (%s)", measured(&r.A), measured(&r.B), 100*r.Floor,
 		r.FloorFrom)
 	if !c.runs {
-		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%% of the mean pass) cannot be distinguished from them",
+		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%% of the "+
+			"mean pass) cannot be distinguished from them",
 			table.Duration(time.Duration(c.work.seen(1))), 100*c.work.seen(1)/c.pass)
 	}
 	for _, ch := range c.ch {
 		for i := range ch.side.Runs {
 			run := &ch.side.Runs[i]
 			if run.Scrambled {
-				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; only the whole pass is judged (use --repair-order)", run.Trace)
+				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; only the "+
+					"whole pass is judged (use --repair-order)", run.Trace)
 			}
 			if run.Health != "" && run.Health != trace.HealthOK {
 				note("%s: the recording is %s", run.Trace, run.Health)

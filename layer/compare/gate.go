@@ -114,7 +114,8 @@ func (r *Report) judge(g Gate) Gate {
 		out.Outcome = GatePassed
 	case g.step() && least >= out.Limit:
 		narrower := Gate{What: gateWork, Limit: g.Limit}
-		out.Text += fmt.Sprintf("; changes of the step below %.1f%% cannot be detected: gate GPU work with %s, or record more passes", 100*least, narrower.form())
+		out.Text += fmt.Sprintf("; changes of the step below %.1f%% cannot be detected: gate GPU work with %s, or record "+
+			"more passes", 100*least, narrower.form())
 	case out.Estimate >= out.Limit && out.Low > 0:
 		out.Outcome = GateFailed
 	}

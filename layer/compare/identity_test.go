@@ -140,7 +140,8 @@ func TestStrangers(t *testing.T) {
 	}
 	conv.Parts[0].Op, conv.Parts[1].Op = "aten::cudnn_convolution", "aten::max_pool2d"
 	r := compareSides(t, sideOf(llama), sideOf(conv))
-	if want := "not comparable: A is an 80-layer language model, B a convolutional network"; r.Verdict != NotComparable || r.Text != want {
+	if want := "not comparable: A is an 80-layer language model, B a convolutional network"; r.Verdict != NotComparable ||
+		r.Text != want {
 		t.Errorf("%s: %q, want %q", r.Verdict, r.Text, want)
 	}
 	if a := r.A; a.Batch != -1 || a.Tokens != -1 || a.Stage != layer.StageUnknown || a.Passes != 0 || a.Runs != 1 {

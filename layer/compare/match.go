@@ -410,7 +410,8 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
 	default:
 		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %s of their kernels in common", own[0],
-			largest[0].id.passes(len(largest[0].passes)), largest[1].id.passes(len(largest[1].passes)), percent(largest[0].sig.likeness(largest[1].sig)))
+			largest[0].id.passes(len(largest[0].passes)), largest[1].id.passes(len(largest[1].passes)),
+			percent(largest[0].sig.likeness(largest[1].sig)))
 	}
 }
 

@@ -337,14 +337,16 @@ func TestPlantedElsewhere(t *testing.T) {
 			d.rename("splitK_TNT", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT")
 		}, compare.Options{}, "", "operator o_proj", "o_proj",
 			func(_, b func(...string) float64) float64 { return -b("splitKreduce") },
-			"fused: nvjet_tst_64x8_64x16_4x1_v_bz_TNT instead of nvjet_tst_64x8_64x16_2x1_v_bz_splitK_TNT and splitKreduce_kernel, 8 launches instead of 11", ""},
+			"fused: nvjet_tst_64x8_64x16_4x1_v_bz_TNT instead of nvjet_tst_64x8_64x16_2x1_v_bz_splitK_TNT and " +
+				"splitKreduce_kernel, 8 launches instead of 11", ""},
 		{"split", nil, nil, func(d doc, _ map[int64]int) {
 			d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.4)
 			d.split("nvjet_tst_128x8_64x12_4x1", "nvjet_tst_128x8_64x12_4x1_v_bz_splitK_TNT", "splitKreduce_kernel",
 				0.6)
 		}, compare.Options{}, compare.Slower, "operator gate_up_proj", "gate_up_proj",
 			func(_, b func(...string) float64) float64 { return 0.4 * b("nvjet_tst_128x8_64x12_4x1") },
-			"split: nvjet_tst_128x8_64x12_4x1_v_bz_splitK_TNT and splitKreduce_kernel instead of nvjet_tst_128x8_64x12_4x1_v_bz_TNT, 16 launches instead of 8", ""},
+			"split: nvjet_tst_128x8_64x12_4x1_v_bz_splitK_TNT and splitKreduce_kernel instead of " +
+				"nvjet_tst_128x8_64x12_4x1_v_bz_TNT, 16 launches instead of 8", ""},
 		{"the tokens doubled", nil, tokens, func(doc, map[int64]int) {},
 			compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}, compare.Slower,
 			"operator attention, operator gate_up_proj", "attention",

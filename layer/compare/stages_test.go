@@ -160,7 +160,8 @@ func TestOneLaunchLess(t *testing.T) {
 func TestSummaryLine(t *testing.T) {
 	s := Summary{Label: "new", Trace: "b.json", GPU: "H100", Date: "2026-01-02", Passes: 8, Stage: layer.StageDecode,
 		Batch: -1, Tokens: -1, Wall: 7505 * time.Microsecond, Graph: 1, Compiled: 0.25}
-	if want := "B: new, 8 decode passes, 7.50 ms each, 100% of its kernels in graph replays, 25% compiled, H100, 2026-01-02"; s.line("B") != want && s.line("B") != strings.Replace(want, "7.50", "7.51", 1) {
+	if want := "B: new, 8 decode passes, 7.50 ms each, 100% of its kernels in graph replays, 25% compiled, H100, " +
+		"2026-01-02"; s.line("B") != want && s.line("B") != strings.Replace(want, "7.50", "7.51", 1) {
 		t.Errorf("%q, want %q", s.line("B"), want)
 	}
 	s.Label, s.Batch, s.Commit = "", 0, "1f3a9c2"
@@ -226,7 +227,8 @@ func TestHostTarget(t *testing.T) {
 func TestOperatorTarget(t *testing.T) {
 	r := &Report{Rows: []Row{{Operator: "rope"}, {Operator: "attention", Judged: true, KernelA: 1000, KernelB: 1100,
 		Interval: Interval{A: 500, B: 500, Low: 80, High: 120}}}}
-	for name, want := range map[string]GateOutcome{"attention": GateFailed, "operator:attention": GateFailed, "rope": GateUndecided,
+	for name, want := range map[string]GateOutcome{"attention": GateFailed, "operator:attention": GateFailed,
+		"rope": GateUndecided,
 		"norm": GateUndecided} {
 		g := r.judge(Gate{What: name, Limit: 0.05})
 		if g.Outcome != want || g.Known != (want == GateFailed) || name == "rope" &&

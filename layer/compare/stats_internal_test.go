@@ -75,7 +75,8 @@ func TestVarianceOfMeans(t *testing.T) {
 	}
 }
 
-// TestRobustStatistics: medians, values that are drawn in, those that jump, and what they add to the variance of a mean.
+// TestRobustStatistics: medians, values that are drawn in, those that jump, and what they add to the variance of a
+// mean.
 func TestRobustStatistics(t *testing.T) {
 	for _, c := range []struct {
 		values       []float64
@@ -106,7 +107,8 @@ func TestRobustStatistics(t *testing.T) {
 	}
 	x := []float64{9, 10, 11, 99} // the median deviation is 1
 	drawn := deviation([]float64{9, 10, 11, 10.5 + 3*1.4826})
-	if got, want := jumps(x), (deviation(x)*deviation(x)-drawn*drawn)/4; !near(got, want) || jumps(x[:1]) != 0 || jumps(x[:3]) != 0 {
+	if got, want := jumps(x), (deviation(x)*deviation(x)-drawn*drawn)/4; !near(got, want) || jumps(x[:1]) != 0 ||
+		jumps(x[:3]) != 0 {
 		t.Errorf("jumps add %v, want %v", got, want)
 	}
 }
@@ -173,8 +175,10 @@ func TestRowsOfOneSide(t *testing.T) {
 		a, b []float64
 		want Change
 	}{
-		{[]float64{0, 0}, []float64{0, 1}, New}, {[]float64{0, 1}, []float64{0, 0}, Removed}, {[]float64{0, 0}, []float64{0, 0, 1}, Unchanged},
-		{[]float64{0, 0.5}, []float64{1, 1}, Unchanged}, {nil, []float64{1}, New}, {[]float64{1}, nil, Removed}, {nil, nil, Unchanged},
+		{[]float64{0, 0}, []float64{0, 1}, New}, {[]float64{0, 1}, []float64{0, 0}, Removed},
+		{[]float64{0, 0}, []float64{0, 0, 1}, Unchanged},
+		{[]float64{0, 0.5}, []float64{1, 1}, Unchanged}, {nil, []float64{1}, New}, {[]float64{1}, nil, Removed},
+		{nil, nil, Unchanged},
 	} {
 		if got := oneSided(series{a: c.a, b: c.b}); got != c.want {
 			t.Errorf("%v and %v: %q, want %q", c.a, c.b, got, c.want)
@@ -191,7 +195,8 @@ func TestFilledIn(t *testing.T) {
 	}
 }
 
-// TestFloorOfWaiting: what waits a fifth of the pass differs between runs by a fifth of its own floor, beside that of all.
+// TestFloorOfWaiting: what waits a fifth of the pass differs between runs by a fifth of its own floor, beside that of
+// all.
 func TestFloorOfWaiting(t *testing.T) {
 	f := floors{common: 0.3, host: 0.7, waits: 2}
 	s := series{class: Waiting, a: []float64{10, 10}, b: []float64{30}}
@@ -203,13 +208,15 @@ func TestFloorOfWaiting(t *testing.T) {
 	}
 }
 
-// TestShortNames: cut at arguments where they are too long, then in the middle; names that then look alike are shown from
+// TestShortNames: cut at arguments where they are too long, then in the middle; names that then look alike are shown
+// from
 // where they differ, or numbered.
 func TestShortNames(t *testing.T) {
 	ten := "abcdefghij"
 	long := strings.Repeat(ten, 4)
 	for _, c := range [][2]string{{"void k(int)", "k(int)"}, {"k<" + long + ">", "k"}, {long + "ab", long + "ab"},
-		{long + "abc", long[:27] + "…" + long[29:] + "abc"}, {"<" + long + "ab", ("<" + long)[:27] + "…" + (long + "ab")[28:]}} {
+		{long + "abc", long[:27] + "…" + long[29:] + "abc"},
+		{"<" + long + "ab", ("<" + long)[:27] + "…" + (long + "ab")[28:]}} {
 		if got := short(c[0]); got != c[1] {
 			t.Errorf("%s is cut to %q, want %q", c[0], got, c[1])
 		}
@@ -220,7 +227,8 @@ func TestShortNames(t *testing.T) {
 		t.Errorf("two that differ in the middle: %v", got)
 	}
 	a, b, c := long+"x"+long+"1"+long, long+"x"+long+"2"+long, long+"y"+long+long
-	if got := briefsOf([]string{a, b, c}); got[a] != short(a)+" #1" || got[b] != short(a)+" #2" || got[c] != short(a)+" #3" {
+	if got := briefsOf([]string{a, b, c}); got[a] != short(a)+" #1" || got[b] != short(a)+" #2" || got[c] != short(a)+
+		" #3" {
 		t.Errorf("three of which two still look alike: %v", got)
 	}
 }
@@ -232,17 +240,20 @@ func TestTablesByHand(t *testing.T) {
 		return Interval{A: x, B: y, Delta: y - x, Low: y - x - 1000, High: y - x + 2000}
 	}
 	r := Report{Text: "the answer", Delta: 20 * time.Microsecond,
-		A: Summary{Trace: "old.json", Passes: 2, Stage: layer.StageDecode, Batch: 3, Tokens: 3, Wall: 200 * time.Microsecond, Graph: 0.5,
+		A: Summary{Trace: "old.json", Passes: 2, Stage: layer.StageDecode, Batch: 3, Tokens: 3, Wall: 200 * time.Microsecond,
+			Graph:    0.5,
 			Compiled: 0.251, GPU: "g", Commit: "c"},
 		B: Summary{Label: "new", Trace: "x.json"},
 		Rows: []Row{
-			{Operator: "same", Interval: us(100, 110), KernelA: 100_000, KernelB: 110_000, Judged: true, Found: "yes", LaunchesA: 2, LaunchesB: 3.4},
+			{Operator: "same", Interval: us(100, 110), KernelA: 100_000, KernelB: 110_000, Judged: true, Found: "yes",
+				LaunchesA: 2, LaunchesB: 3.4},
 			{Operator: "other", Interval: us(50, 40), KernelA: 60_000, KernelB: 40_000, Found: NotClear, Seen: 9000},
 			{Operator: "fresh", Interval: Interval{B: 7000, Delta: 7000}, KernelB: 7000, Judged: true, Found: "new"},
 			{Operator: "tiny", Interval: Interval{A: 49, B: 49}}, {Operator: "small", Interval: Interval{A: 50}},
 		},
 		Waterfall: []Row{{Operator: "kernels", Interval: us(150, 160), Judged: true, Found: "yes"}, {Operator: "none"}},
-		Host: &HostReport{Least: 1000, Rows: []HostRow{{Name: "launch", Kind: "runtime", Interval: us(4, 5), Judged: true, CountA: 1.26,
+		Host: &HostReport{Least: 1000, Rows: []HostRow{{Name: "launch", Kind: "runtime", Interval: us(4, 5), Judged: true,
+			CountA: 1.26,
 			CountB: 2, Seen: 3000}, {Name: "wait", Kind: "op", Interval: us(9, 9)}}},
 		Findings: []finding.Finding{{Evidence: "found"}}, Left: []string{"left"}, Notes: []string{"note"},
 		Gates: []Gate{{Outcome: "pass", Text: "gate"}}, Doubts: []finding.Finding{{Evidence: "doubt"}},
@@ -255,11 +266,15 @@ func TestTablesByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"A: old.json, 2 decode passes (batch 3, 3 tokens), 200 µs each, 50% of its kernels in graph replays, 25% compiled, g, c", "B: new",
-		"same 100.0 110.0 10.0 +10.0 10.0 9.0 … 12.0 yes 2 → 3", "other 50.0 40.0 -10.0 -20.0 -20.0 not clear", "fresh 0.0 7.0 7.0 7.0 new",
+		"A: old.json, 2 decode passes (batch 3, 3 tokens), 200 µs each, 50% of its kernels in graph replays, 25% " +
+			"compiled, g, c", "B: new",
+		"same 100.0 110.0 10.0 +10.0 10.0 9.0 … 12.0 yes 2 → 3", "other 50.0 40.0 -10.0 -20.0 -20.0 not clear",
+		"fresh 0.0 7.0 7.0 7.0 new",
 		"small 0.1 0.0 0.0 +0.0 0.0", "= pass 200.0 220.0 20.0 +10.0", "kernels 150.0 160.0 10.0 9.0 … 12.0 yes",
-		"Not clear, as noise may explain it: other -20.0 µs (clear from 9.00 µs). More passes or runs a side show smaller changes.",
-		"launch runtime 4.0 5.0 1.0 0.0 … 3.0 not clear 1.3 → 2.0", "wait op 9.0 9.0 0.0 not judged 0.0 → 0.0", "- pass: gate",
+		"Not clear, as noise may explain it: other -20.0 µs (clear from 9.00 µs). More passes or runs a side show smaller " +
+			"changes.",
+		"launch runtime 4.0 5.0 1.0 0.0 … 3.0 not clear 1.3 → 2.0", "wait op 9.0 9.0 0.0 not judged 0.0 → 0.0",
+		"- pass: gate",
 	} {
 		if lines := shown(text.String()); !slices.Contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, text)
@@ -276,13 +291,15 @@ func TestTablesByHand(t *testing.T) {
 	// step that takes nothing has no per cent of it.
 	same := Report{Rows: []Row{{Operator: "a", Interval: us(1, 2), KernelA: 1000, KernelB: 2000}}}
 	for i := range 4 {
-		same.Rows = append(same.Rows, Row{Operator: fmt.Sprint("r", i), Interval: us(1, 3), KernelA: 1000, KernelB: 3000, Found: NotClear, Seen: 5000})
+		same.Rows = append(same.Rows, Row{Operator: fmt.Sprint("r", i), Interval: us(1, 3), KernelA: 1000, KernelB: 3000,
+			Found: NotClear, Seen: 5000})
 	}
 	text.Reset()
 	if err := same.WriteText(text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Operator A (µs) B (µs) B − A % 95% interval Found Launches Kernel", "a 1.0 2.0 1.0 +100.0", "= pass 0.0 0.0 0.0 +0.0",
+	for _, want := range []string{"Operator A (µs) B (µs) B − A % 95% interval Found Launches Kernel",
+		"a 1.0 2.0 1.0 +100.0", "= pass 0.0 0.0 0.0 +0.0",
 		"Not clear, as noise may explain it: r0 +2.00 µs (clear from 5.00 µs), r1 +2.00 µs (clear from 5.00 µs), r2 +2.00 µs (clear from 5.00"} {
 		if !slices.ContainsFunc(shown(text.String()), func(line string) bool { return strings.HasPrefix(line, want) }) {
 			t.Errorf("no line %q in\n%s", want, text)
@@ -322,7 +339,8 @@ func TestOverlappedRows(t *testing.T) {
 	}
 }
 
-// TestJudgedRows: ten passes a side whose rows take 100 and 110; what one side lacks, what waits and what is between GPUs
+// TestJudgedRows: ten passes a side whose rows take 100 and 110; what one side lacks, what waits and what is between
+// GPUs
 // is judged where there are passes enough.
 func TestJudgedRows(t *testing.T) {
 	k := rulerOf(1000, false)
@@ -336,7 +354,8 @@ func TestJudgedRows(t *testing.T) {
 		sure           int // 1: a difference, −1: none
 	}{
 		{"a row", series{class: Memory, a: times(10, 100), b: times(10, 110)}, 0, true, true, 10, 1},
-		{"by the common factor", series{class: Memory, a: times(10, 100), b: times(10, 110)}, math.Log(1.1), true, true, 10, -1},
+		{"by the common factor", series{class: Memory, a: times(10, 100), b: times(10, 110)}, math.Log(1.1), true, true, 10,
+			-1},
 		{"equal", series{class: Memory, a: times(10, 100), b: times(10, 100)}, 0, true, true, 0, -1},
 		{"one pass", series{class: Memory, a: times(1, 100), b: times(1, 200)}, 0, true, true, 100, 1},
 		{"no passes", series{class: Memory, b: times(10, 100)}, 0, false, false, 100, -1},
@@ -368,11 +387,14 @@ func TestJudgedRows(t *testing.T) {
 		delta       float64
 		sure        bool
 	}{
-		{"five passes", work(5, 1300), waits(5), true, 400, true}, {"four passes", work(4, 1300), waits(4), false, 400, false},
+		{"five passes", work(5, 1300), waits(5), true, 400, true},
+		{"four passes", work(4, 1300), waits(4), false, 400, false},
 		{"one pass a side", work(1, 1300), waits(1), false, 400, false},
-		{"equal", work(5, 900), waits(5), true, 0, false}, {"one pass without waiting", work(1, 1300), series{a: times(1, 0), b: times(1, 0)}, true, 400, true},
+		{"equal", work(5, 900), waits(5), true, 0, false},
+		{"one pass without waiting", work(1, 1300), series{a: times(1, 0), b: times(1, 0)}, true, 400, true},
 	} {
-		if r := k.judgeWall(c.work, c.waits, 0.0075); r.judged != c.judged || r.delta != c.delta || c.sure != (r.p < 0.01) || r.se <= 0 {
+		if r := k.judgeWall(c.work, c.waits, 0.0075); r.judged != c.judged || r.delta != c.delta || c.sure != (r.p < 0.01) ||
+			r.se <= 0 {
 			t.Errorf("the step, %s: %+v", c.name, r)
 		}
 	}
@@ -402,13 +424,15 @@ func TestPointOfATrend(t *testing.T) {
 	}
 	first, last, cut := pass(layer.StageDecode, 90, 90), pass(layer.StageDecode, 90, 90), pass(layer.StageDecode, 90, 90)
 	first.First, last.Followed, cut.Partial = true, false, "cut"
-	run := TrendRun{Run: Run{Parts: []Part{{Operator: "x"}, {Operator: "y"}}, Passes: []Pass{first, pass(layer.StageDecode, 10, 1),
-		pass(layer.StagePrefill, 50, 50), pass(layer.StageDecode, 20, 4), cut, last}}}
+	run := TrendRun{Run: Run{Parts: []Part{{Operator: "x"}, {Operator: "y"}},
+		Passes: []Pass{first, pass(layer.StageDecode, 10, 1),
+			pass(layer.StagePrefill, 50, 50), pass(layer.StageDecode, 20, 4), cut, last}}}
 	for _, c := range []struct {
 		operator string
 		stage    layer.Stage
 		want     time.Duration
-	}{{"", layer.StageDecode, 17}, {"x", layer.StageDecode, 15}, {"y", layer.StageDecode, 2}, {"z", layer.StageDecode, 0}, {"", layer.StagePrefill, 100},
+	}{{"", layer.StageDecode, 17}, {"x", layer.StageDecode, 15}, {"y", layer.StageDecode, 2}, {"z", layer.StageDecode, 0},
+		{"", layer.StagePrefill, 100},
 		{"", layer.StageMixed, 0}} {
 		if got := run.point(c.operator, []layer.Stage{c.stage}); got.Time != c.want {
 			t.Errorf("%q in %s: %v, want %v", c.operator, c.stage, got.Time, c.want)
@@ -425,8 +449,10 @@ func TestCaveats(t *testing.T) {
 		want string
 	}{
 		{Summary{Passes: 1, Runs: 1}, Summary{Passes: 1, Runs: 1}, 0, "", "; one pass a side, noise of 0.75% assumed"},
-		{Summary{Passes: 1, Runs: 1}, Summary{Passes: 2, Runs: 1}, 0.12, "", "; one pass in A, noise of 0.75% assumed (idle time 12%)"},
-		{Summary{Passes: 2, Runs: 1}, Summary{Passes: 1, Runs: 1}, 0.005, "", "; one pass in B, noise of 0.75% assumed (idle time 0.5%)"},
+		{Summary{Passes: 1, Runs: 1}, Summary{Passes: 2, Runs: 1}, 0.12, "", "; one pass in A, noise of 0.75% assumed " +
+			"(idle time 12%)"},
+		{Summary{Passes: 2, Runs: 1}, Summary{Passes: 1, Runs: 1}, 0.005, "", "; one pass in B, noise of 0.75% assumed " +
+			"(idle time 0.5%)"},
 		{Summary{Passes: 2, Runs: 2}, Summary{Passes: 2, Runs: 1}, 0, "", "; one run in B, noise of 0.75% assumed"},
 		{Summary{Passes: 2, Runs: 1}, Summary{Passes: 2, Runs: 2}, 0, floorGiven, "; one run in A, noise of 0.75% given"},
 		{Summary{Passes: 2, Runs: 1}, Summary{Passes: 2, Runs: 1}, 0, "", "; one run a side, noise of 0.75% assumed"},
@@ -445,7 +471,8 @@ func TestSomePasses(t *testing.T) {
 		a, b []float64
 		n    int
 		ok   bool
-	}{{usual, two, 3, true}, {two, usual, 3, true}, {usual, usual, 0, false}, {two, two, 0, false}, {usual, two[:5], 0, false},
+	}{{usual, two, 3, true}, {two, usual, 3, true}, {usual, usual, 0, false}, {two, two, 0, false},
+		{usual, two[:5], 0, false},
 		{[]float64{20, 20, 20, 20, 20, 20}, two, 3, true}, {usual, []float64{5, 5, 10, 10, 10, 10, 10, 10}, 2, true}} {
 		if n, of, ok := some(c.a, c.b); n != c.n || ok != c.ok || ok && of != max(len(c.a), len(c.b)) {
 			t.Errorf("%v and %v: %d of %d, %t", c.a, c.b, n, of, ok)

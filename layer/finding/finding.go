@@ -125,7 +125,8 @@ type Advice struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only takes time. The
+// Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only takes
+// time. The
 // order of equal ones stays.
 func Rank(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {

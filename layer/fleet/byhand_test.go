@@ -61,7 +61,8 @@ func TestFleetByHand(t *testing.T) {
 		Worst: []fleet.Value{value(0, 93_333), value(1, 80_000), value(2, 46_666)}}
 	steps := fleet.Spread{Min: 1_000_000, Median: 1_000_000, Max: 1_000_000,
 		Worst: []fleet.Value{value(0, 1_000_000), value(1, 1_000_000), value(2, 1_000_000)}}
-	want := fleet.Run{Run: "run", Files: 3, Ranks: 3, World: 5, NumMissing: 2, Missing: []int{3, 4}, Bad: []fleet.Duplicate{},
+	want := fleet.Run{Run: "run", Files: 3, Ranks: 3, World: 5, NumMissing: 2, Missing: []int{3, 4},
+		Bad:   []fleet.Duplicate{},
 		Twice: []fleet.Duplicate{}, Health: trace.HealthOK, GPUs: []string{"H100"}, Models: []string{"m"}, Step: steps,
 		Wait: spread, Shared: []fleet.Shared{}, Groups: []fleet.Group{{Name: "0–2", Ranks: 3, Steps: 12, Collectives: 24,
 			Step: 1_000_000, Wait: spread, Transfer: 40_000, Skew: skew, Rows: []fleet.Row{row(0, 8), row(1, 0), row(2, 16)},
@@ -73,7 +74,8 @@ func TestFleetByHand(t *testing.T) {
 			Alike: 2, Within: 0.01, Differs: []fleet.Differs{{Rank: "rank 2", What: "mlp", NS: 110_000, Share: 0.11}},
 			Imbalance: []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 12, Mean: 10, Ratio: 1.2},
 				{What: fleet.Experts, Rank: "rank 2", Most: 140_000, Mean: 114_666, Ratio: 140_000. / 114_666}}}}}
-	if diff := cmp.Diff(want, run, cmpopts.IgnoreUnexported(fleet.Group{}), cmpopts.IgnoreFields(fleet.Run{}, "Findings")); diff != "" {
+	if diff := cmp.Diff(want, run, cmpopts.IgnoreUnexported(fleet.Group{}),
+		cmpopts.IgnoreFields(fleet.Run{}, "Findings")); diff != "" {
 		t.Error(diff)
 	}
 	var said []string
@@ -82,12 +84,14 @@ func TestFleetByHand(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"incomplete-run missing 0s 0.000  Ranks 3–4 are in no file.",
-		"late-rank rank 2 140µs 0.140 ranks 0–2 It arrives last at 12 of 12 collectives, since step 104; it has 2 more tokens per step, mostly in mlp.",
+		"late-rank rank 2 140µs 0.140 ranks 0–2 It arrives last at 12 of 12 collectives, since step 104; it has 2 more " +
+			"tokens per step, mostly in mlp.",
 	}, said); diff != "" {
 		t.Error(diff)
 	}
 	r := fleet.Combine([]fleet.Run{run}, fleet.Options{})
-	if r.Files != 3 || r.Ranks != 3 || r.Bad != 0 || !r.Matched() || r.Verdict != "The other ranks wait for rank 2 for up to "+
+	if r.Files != 3 || r.Ranks != 3 || r.Bad != 0 || !r.Matched() || r.Verdict != "The other ranks wait for rank 2 for "+
+		"up to "+
 		"140 µs per step (14.0%)." {
 		t.Errorf("%+v", r)
 	}
@@ -118,7 +122,8 @@ func TestFleetChanges(t *testing.T) {
 		if l == nil {
 			return "none"
 		}
-		return fmt.Sprintf("%s %d/%d %d since %d %t: %s %d", l.Rank, l.Last, l.Decided, l.PerStep, l.Since, l.Always, l.Why(), l.Excess)
+		return fmt.Sprintf("%s %d/%d %d since %d %t: %s %d", l.Rank, l.Last, l.Decided, l.PerStep, l.Since, l.Always, l.Why(),
+			l.Excess)
 	}
 	// lateBy makes rank 2 arrive so much later at each collective.
 	lateBy := func(list ranks, ns int64) {
@@ -151,7 +156,8 @@ func TestFleetChanges(t *testing.T) {
 		"the host explains half": {func(l ranks) ranks {
 			lateBy(l, 5_000)
 			each(l, func(n, _ int, s *fleet.Step) { s.Idle[0].NS += int64(n/2) * 5_000 })
-			l[2].Names = []fleet.IdleName{{Cause: finding.HostCode, Name: "log_stats", NS: 1}, {Cause: finding.NoRequests, Name: "x"}}
+			l[2].Names = []fleet.IdleName{{Cause: finding.HostCode, Name: "log_stats", NS: 1},
+				{Cause: finding.NoRequests, Name: "x"}}
 			return l
 		}, late, "rank 2 24/24 10000 since 100 true: " + finding.HostCode.Info().Why + " (log_stats) 5000"},
 		"two operators explain half together": {func(l ranks) ranks {
@@ -217,7 +223,10 @@ func TestFleetChanges(t *testing.T) {
 			copied := l[1]
 			copied.File = "copy"
 			return append(l, copied)
-		}, func(run *fleet.Run) string { return fmt.Sprint(run.Files, run.Ranks, run.Twice) }, "4 3 [{f1 copy the same content}]"},
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Files, run.Ranks,
+				run.Twice)
+		}, "4 3 [{f1 copy the same content}]"},
 		"a copy whose name says another rank": {func(l ranks) ranks {
 			for n := range l {
 				l[n].Fingerprint, l[n].NameRank = fmt.Sprint(n), n
@@ -225,12 +234,18 @@ func TestFleetChanges(t *testing.T) {
 			copied := l[2]
 			copied.File, copied.NameRank = "a copy", 1
 			return append(l, copied)
-		}, func(run *fleet.Run) string { return fmt.Sprint(run.Files, run.Ranks, run.Twice) }, "4 3 [{a copy f2 the same content}]"},
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Files, run.Ranks,
+				run.Twice)
+		}, "4 3 [{a copy f2 the same content}]"},
 		"the same rank twice": {func(l ranks) ranks {
 			other := l[1]
 			other.File = "other"
 			return append(l, other)
-		}, func(run *fleet.Run) string { return fmt.Sprint(run.Files, run.Ranks, run.Twice) }, "4 3 [{other f1 the same rank}]"},
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Files, run.Ranks,
+				run.Twice)
+		}, "4 3 [{other f1 the same rank}]"},
 		"ranks that nothing says, each with one GPU that it calls 0": {func(l ranks) ranks {
 			for n := range l {
 				l[n].Rank = -1
@@ -252,7 +267,10 @@ func TestFleetChanges(t *testing.T) {
 				l[n].Rank, l[n].NameRank = 0, n+4
 			}
 			return l
-		}, func(run *fleet.Run) string { return run.Groups[0].Name + fmt.Sprint(run.NumMissing, run.Missing) }, "4–64 [0 1 2 3]"},
+		}, func(run *fleet.Run) string {
+			return run.Groups[0].Name +
+				fmt.Sprint(run.NumMissing, run.Missing)
+		}, "4–64 [0 1 2 3]"},
 		"a rank that nothing says": {func(l ranks) ranks { l[2].Rank = -1; return l }, func(run *fleet.Run) string {
 			return fmt.Sprint(run.Ranks, run.Groups[0].Name, run.Groups[0].Rows[0].Rank, run.Missing)
 		}, "3?f2[2 3 4]"},
@@ -282,7 +300,8 @@ func TestFleetChanges(t *testing.T) {
 			}
 			return l
 		}, func(run *fleet.Run) string { return run.Findings[0].Text + ": " + run.Findings[0].Evidence },
-			"1 of 4 ranks are missing: Ranks 3 are in no file, and every rank spends at least 10.0% of step time in collectives: " +
+			"1 of 4 ranks are missing: Ranks 3 are in no file, and every rank spends at least 10.0% of step time in " +
+				"collectives: " +
 				"the late one may be among them."},
 		"ranks wait for one another by turns": {func(l ranks) ranks {
 			alike(l)
@@ -335,7 +354,10 @@ func TestFleetChanges(t *testing.T) {
 				s.Call, s.At, s.Took = s.Call[:1], s.At[:1], s.Took[:1]
 			}
 			return l
-		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Rows[1].Clock, run.Groups[0].Collectives) }, "1000000 1"},
+		}, func(run *fleet.Run) string {
+			return fmt.Sprint(run.Groups[0].Rows[1].Clock,
+				run.Groups[0].Collectives)
+		}, "1000000 1"},
 		"rank 0 twice": {func(l ranks) ranks {
 			other := l[0]
 			other.File = "g"
@@ -491,15 +513,18 @@ func TestReportsAreBounded(t *testing.T) {
 	}
 	r := fleet.Combine(runs, fleet.Options{})
 	last := &r.Runs[len(r.Runs)-1]
-	if r.Files != 406 || r.Ranks != 203 || r.Bad != 203 || r.LeftOut != 2+3 || len(r.Runs) != 200 || len(r.Findings) != 100 ||
+	if r.Files != 406 || r.Ranks != 203 || r.Bad != 203 || r.LeftOut != 2+3 || len(r.Runs) != 200 ||
+		len(r.Findings) != 100 ||
 		last.Run != "202" || r.Runs[198].Run != "201" || len(last.Findings) != 8 {
-		t.Errorf("%d files, %d ranks, %d bad, %d left out, %d runs, %d findings; the last run %s has %d", r.Files, r.Ranks, r.Bad,
+		t.Errorf("%d files, %d ranks, %d bad, %d left out, %d runs, %d findings; the last run %s has %d", r.Files, r.Ranks,
+			r.Bad,
 			r.LeftOut, len(r.Runs), len(r.Findings), last.Run, len(last.Findings))
 	}
 	if g := r.Runs[0].Groups; len(g) != 8 || g[0].Rows != nil || len(g[0].Skew) != 32 {
 		t.Errorf("%d groups, the first of %d rows and %d steps", len(g), len(g[0].Rows), len(g[0].Skew))
 	}
-	if few := fleet.Combine(runs[:1], fleet.Options{}).Runs[0]; len(few.Groups[0].Rows) != 3 || len(few.Groups[0].Skew) != 32 {
+	if few := fleet.Combine(runs[:1], fleet.Options{}).Runs[0]; len(few.Groups[0].Rows) != 3 ||
+		len(few.Groups[0].Skew) != 32 {
 		t.Errorf("of one run: %d rows, %d steps", len(few.Groups[0].Rows), len(few.Groups[0].Skew))
 	}
 	for n, want := range map[int]bool{64: true, 65: false} {

@@ -229,7 +229,8 @@ func (run *Run) addIncomplete(add func(finding.Finding)) {
 		}
 		evidence := fmt.Sprintf("Ranks %s are in no file.", rangesOf(run.Missing))
 		if step := run.Step.Median; !late && least > 0 && step > 0 {
-			evidence = fmt.Sprintf("Ranks %s are in no file, and every rank spends at least %s of step time in collectives: the late one may be among them.",
+			evidence = fmt.Sprintf("Ranks %s are in no file, and every rank spends at least %s of step time in collectives: "+
+				"the late one may be among them.",
 				rangesOf(run.Missing), table.Pct(100*float64(least)/float64(step), 1))
 		}
 		doubt("missing", fmt.Sprintf("%d of %d ranks are missing", n, n+run.Ranks), evidence)

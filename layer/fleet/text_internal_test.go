@@ -51,8 +51,9 @@ func TestTextOfAFleet(t *testing.T) {
 		return Run{Run: name, Ranks: 3, NumMissing: 1, Groups: []Group{
 			{Name: "0–1", Part: "decode", Ranks: 2, Steps: 7, Collectives: 9, Alike: 2, Within: 0.01,
 				Wait: Spread{Worst: []Value{{Rank: "rank 1", NS: 5}}}, Late: &Late{Rank: "rank 0", Operator: "mlp"},
-				Differs:   []Differs{{Rank: "rank 1", What: "mlp", NS: 1e6}},
-				Imbalance: []Imbalance{{What: Tokens, Rank: "rank 1", Most: 20, Ratio: 2}, {What: Experts, Rank: "rank 1", Most: 2e6, Ratio: 3}}},
+				Differs: []Differs{{Rank: "rank 1", What: "mlp", NS: 1e6}},
+				Imbalance: []Imbalance{{What: Tokens, Rank: "rank 1", Most: 20, Ratio: 2},
+					{What: Experts, Rank: "rank 1", Most: 2e6, Ratio: 3}}},
 			{Name: "2", Ranks: 1, Steps: 7}},
 			Shared: []Shared{{Finding: finding.Finding{Text: "The GPU idles"}, Ranks: 2, Of: 3}}}
 	}
@@ -70,9 +71,11 @@ func TestTextOfAFleet(t *testing.T) {
 	}
 	one := text(Report{Files: 4, Bad: 1, Ranks: 3, Runs: []Run{run("r1")}, Verdict: "Nothing waits.",
 		Findings: found(linesFindings)}, false)
-	for _, want := range []string{"strata fleet of 1 recording Nothing waits. Read 3 of 4 files: 3 ranks in 1 recording.", "Findings 1.",
+	for _, want := range []string{"strata fleet of 1 recording Nothing waits. Read 3 of 4 files: 3 ranks in 1 recording.",
+		"Findings 1.",
 		"A rank differs: 1.00 ms per step (50.0%)", "0–1 decode 7 9", "2 of 2 within 1.0%; rank 1 differs: mlp +1.00 ms",
-		"rank 1 has 20 tokens per step, 2.00× the mean (ranks 0–1).", "rank 1 spends 2.00 ms per step in experts, 3.00× the mean",
+		"rank 1 has 20 tokens per step, 2.00× the mean (ranks 0–1).", "rank 1 spends 2.00 ms per step in experts, 3.00× " +
+			"the mean",
 		"The GPU idles on 2 of 3"} {
 		if !strings.Contains(one, want) {
 			t.Errorf("no %q in: %s", want, one)
@@ -91,7 +94,8 @@ func TestTextOfAFleet(t *testing.T) {
 		}
 	}
 	several := text(Report{Runs: []Run{run("r1"), run("r2"), run("r3")}, Findings: found(2), LeftOut: 2}, false)
-	if strings.Contains(several, "Groups of") || !strings.Contains(several, "A rank differs: 1.00 ms per step (50.0%) [r9]") ||
+	if strings.Contains(several, "Groups of") || !strings.Contains(several, "A rank differs: 1.00 ms per step (50.0%) "+
+		"[r9]") ||
 		!strings.Contains(several, "2 findings and recordings are left out") {
 		t.Errorf("of three recordings: %s", several)
 	}
@@ -123,7 +127,8 @@ func TestSpreads(t *testing.T) {
 
 // TestSinceWhenARankIsLate: always, from a step on, or now and then.
 func TestSinceWhenARankIsLate(t *testing.T) {
-	for want, l := range map[string]Late{"in the whole window": {Always: true}, "since step 0": {}, "in single steps": {Since: -1}} {
+	for want, l := range map[string]Late{"in the whole window": {Always: true}, "since step 0": {},
+		"in single steps": {Since: -1}} {
 		if got := since(&l); got != want {
 			t.Errorf("%+v: %q, want %q", l, got, want)
 		}
@@ -154,7 +159,8 @@ func TestFindingsOfARun(t *testing.T) {
 		{group(func(g *Group) { g.meanWait = int64(leastShare*1000) - 1 }), ""},
 		{group(func(g *Group) { g.Step, g.meanWait = 0, 7 }), ""},
 		{group(func(g *Group) {
-			g.Differs = []Differs{{Rank: "rank 2", NS: 50}, {Rank: "rank 1", NS: 40}, {Rank: "rank 0", NS: 0}, {Rank: "rank 3", NS: 9}}
+			g.Differs = []Differs{{Rank: "rank 2", NS: 50}, {Rank: "rank 1", NS: 40}, {Rank: "rank 0", NS: 0},
+				{Rank: "rank 3", NS: 9}}
 			g.Late = &Late{Rank: "rank 1", PerStep: 30}
 		}), "late-rank rank 1 30, rank-differs rank 2 50"},
 	} {

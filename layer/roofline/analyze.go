@@ -78,7 +78,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	}
 	w.restOfCosts()
 	if best >= 0 && w.model == nil && w.gpu != nil && r.Passes[best].Covered < fewCovered {
-		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor (pass `--config` with a file or a public model's name to cover more)",
+		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor (pass `--config` with a "+
+			"file or a public model's name to cover more)",
 			100*r.Passes[best].Covered, best))
 	}
 	r.Steady, r.Economy = best, economy(r.Passes)
@@ -98,7 +99,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 // fewCovered is the share of GPU time below which most of a pass has no floor.
 const fewCovered = 0.5
 
-// HasFloor reports whether operators with most of the pass's GPU time have a floor. Of less, the pass's own says little.
+// HasFloor reports whether operators with most of the pass's GPU time have a floor. Of less, the pass's own says
+// little.
 func (p *Pass) HasFloor() bool { return p.Floor > 0 && p.Wall > 0 && p.Covered >= fewCovered }
 
 // scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against
@@ -143,7 +145,8 @@ func (o *Options) divide(a *layer.Analysis) ([]string, bool) {
 	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed,
 		WorldSize: meta.WorldSize, Divided: a.Divided()})
 	if err != nil || found.TP.N == 0 {
-		return []string{"no floor from the config: layers exchange data between GPUs, and the trace does not say between how many (pass --tp)"}, false
+		return []string{"no floor from the config: layers exchange data between GPUs, and the trace does not say between " +
+			"how many (pass --tp)"}, false
 	}
 	o.TP = found.TP.N
 	return []string{fmt.Sprintf("the model is taken to be divided over %d GPUs: %s", o.TP, found.TP.Source)}, true
@@ -230,7 +233,8 @@ func memoryNotes(t *trace.Trace, d *layer.Device) []string {
 	var out []string
 	for _, c := range t.Counters() {
 		if c.Device == d.ID && c.Quantity == trace.QuantityDRAM {
-			out = append(out, fmt.Sprintf("%s: the memory ran at %.0f%% of its peak while the GPU worked (median of %d samples)", c.Name, c.Median, c.Samples))
+			out = append(out, fmt.Sprintf("%s: the memory ran at %.0f%% of its peak while the GPU worked (median of %d samples)",
+				c.Name, c.Median, c.Samples))
 		}
 	}
 	return out

@@ -211,7 +211,8 @@ func TestText(t *testing.T) {
 			t.Errorf("the Markdown lacks %q", want)
 		}
 	}
-	if got := markdown.String(); !strings.HasPrefix(got, "# Speed of light of ") || !strings.Contains(got, "\n## Operators\n\n| ") {
+	if got := markdown.String(); !strings.HasPrefix(got, "# Speed of light of ") ||
+		!strings.Contains(got, "\n## Operators\n\n| ") {
 		t.Errorf("the Markdown has no headings:\n%s", got)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// TestPeaksOfTheUser: a product of 4 tokens, 1000 by 500 weights of two bytes: 1 MB at 1 TB/s, 4 MFLOP at 1 TFLOP/s or at
+// TestPeaksOfTheUser: a product of 4 tokens, 1000 by 500 weights of two bytes: 1 MB at 1 TB/s, 4 MFLOP at 1 TFLOP/s or
+// at
 // 8. The table's own figures stay.
 func TestPeaksOfTheUser(t *testing.T) {
 	g := &hardware.GPU{FLOP: map[string]hardware.Figure{"bf16": {Value: 8e12}}, Bandwidth: hardware.Figure{Value: 1e12},
@@ -29,26 +30,32 @@ func TestPeaksOfTheUser(t *testing.T) {
 	} {
 		o := Options{Peaks: c.peaks}
 		got := floorOf(&w, o.withPeaks(g))
-		if got.compute != c.compute || got.memory != c.memory || got.bound != c.bound || got.seconds() != max(c.compute, c.memory) {
+		if got.compute != c.compute || got.memory != c.memory || got.bound != c.bound ||
+			got.seconds() != max(c.compute, c.memory) {
 			t.Errorf("%v: %+v, want %g, %g, %s", c.peaks, got, c.compute, c.memory, c.bound)
 		}
 	}
-	if o := (Options{Peaks: map[string]float64{"fp8": 1}}); o.withPeaks(nil) != nil || len(g.FLOP) != 1 || !g.BusBandwidth.Known() {
+	if o := (Options{Peaks: map[string]float64{"fp8": 1}}); o.withPeaks(nil) != nil || len(g.FLOP) != 1 ||
+		!g.BusBandwidth.Known() {
 		t.Errorf("the peaks of the user changed the table: %+v", g)
 	}
 }
 
-// TestWorkOfAFusedKernel: a kernel has the work of all operators that it fuses, those of decode passes apart: a router of
+// TestWorkOfAFusedKernel: a kernel has the work of all operators that it fuses, those of decode passes apart: a router
+// of
 // 64 by 8 and experts of 64 by 32, two of eight for each of 5 tokens; in decode passes a product of 64 by 16 alone.
 func TestWorkOfAFusedKernel(t *testing.T) {
-	w := walk{model: &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"}, plan: &profile.Plan{}}
+	w := walk{model: &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"},
+		plan: &profile.Plan{}}
 	router := profile.PlanOp{Operator: opname.Router, K: 64, N: 8}
 	up := profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2}
 	unknown := profile.PlanOp{Operator: opname.Attention}
-	s := &slot{key: key{-1, "router+experts"}, ops: [2][]profile.PlanOp{{unknown, router, up}, {{Operator: opname.OProj, K: 64, N: 16}}}}
+	s := &slot{key: key{-1, "router+experts"}, ops: [2][]profile.PlanOp{{unknown, router, up},
+		{{Operator: opname.OProj, K: 64, N: 16}}}}
 	load := Load{Tokens: 5, Requests: 5}
 	got := w.workOf(s, &load, layer.StagePrefill)
-	want := opWork{M: 5, N: 8, K: 64, FLOP: 5120 + 40960, Weights: 1024 + 8*(1-0.2373046875)*4096, LeastWeights: 1024 + 2*4096,
+	want := opWork{M: 5, N: 8, K: 64, FLOP: 5120 + 40960, Weights: 1024 + 8*(1-0.2373046875)*4096, LeastWeights: 1024 +
+		2*4096,
 		Activations: 5*72*2 + (5*64+10*32)*2, DType: "bf16", Expected: true, OneExpert: 4096, several: true, Known: true}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -62,7 +69,8 @@ func TestWorkOfAFusedKernel(t *testing.T) {
 	}
 	w.plan.Kinds = []profile.PlanKind{{Operators: []profile.PlanOp{{Operator: opname.Attention, KVHeads: 1, HeadDim: 4}}}}
 	w.model.tp = 2 // one head of keys is on both ranks
-	key0 := &slot{key: key{0, opname.KProj}, ops: [2][]profile.PlanOp{{{Operator: opname.KProj, K: 8, N: 4, Split: profile.SplitHeads}}}}
+	key0 := &slot{key: key{0, opname.KProj}, ops: [2][]profile.PlanOp{{{Operator: opname.KProj, K: 8, N: 4,
+		Split: profile.SplitHeads}}}}
 	if got := w.workOf(key0, &load, layer.StagePrefill); got.N != 4 {
 		t.Errorf("keys of the first type of layers: %+v", got)
 	}
@@ -108,9 +116,11 @@ func TestTilesOfAProduct(t *testing.T) {
 	}{
 		{256, 128, 512, 3, "Use a kernel that splits K (2 tiles of 128×128, 3 units)."}, {256, 128, 512, 2, ""},
 		{257, 128, 512, 3, ""}, {257, 128, 512, 4, "Use a kernel that splits K (3 tiles of 128×128, 4 units)."},
-		{256, 128, 256, 3, ""}, {128, 256, 256, 3, ""}, {128, 128, 512, 3, "Use a kernel that splits K (1 tiles of 128×128, 3 units)."},
+		{256, 128, 256, 3, ""}, {128, 256, 256, 3, ""}, {128, 128, 512, 3, "Use a kernel that splits K (1 tiles of " +
+			"128×128, 3 units)."},
 		{127, 128, 512, 3, ""}, {0, 128, 512, 3, ""}, {1, 256, 516, 1, "Pad K (516) to a multiple of 8 elements."},
-		{256, 129, 512, 9, "Pad N (129) to a multiple of 8 elements."}, {256, 127, 516, 1, "Pad K (516) to a multiple of 8 elements."},
+		{256, 129, 512, 9, "Pad N (129) to a multiple of 8 elements."}, {256, 127, 516, 1, "Pad K (516) to a multiple of " +
+			"8 elements."},
 	} {
 		r := &measured{walk: &walk{gpu: &hardware.GPU{Units: c.units}}}
 		if got := r.productDefect(&Work{M: c.m, N: c.n, K: c.k, Matrix: "bf16"}, layer.Kernel{}).do; got != c.want {
@@ -129,7 +139,8 @@ func TestWhatACacheHolds(t *testing.T) {
 	}{
 		{opWork{Known: true, Activations: 100}, 2.001, true}, {opWork{Known: true, Activations: 100}, 2, false},
 		{opWork{Known: true, Activations: 101}, 3, false}, {opWork{Activations: 100}, 3, false},
-		{opWork{Known: true, Activations: 100, Weights: 1}, 3, false}, {opWork{Known: true, Activations: 100, Cache: 1}, 3, false},
+		{opWork{Known: true, Activations: 100, Weights: 1}, 3, false},
+		{opWork{Known: true, Activations: 100, Cache: 1}, 3, false},
 	} {
 		if got := w.cached(&cell{work: c.work}, c.tbs); got != c.want {
 			t.Errorf("%+v at %v TB/s: %t, want %t", c.work, c.tbs, got, c.want)
@@ -141,7 +152,8 @@ func TestWhatACacheHolds(t *testing.T) {
 func TestOperatorsWithoutAFloor(t *testing.T) {
 	r := &measured{walk: &walk{}, pass: Pass{Floor: 1}}
 	add := func(operator string, g group, booked, hidden, floor time.Duration) {
-		r.order = append(r.order, &cell{slot: &slot{key: key{0, operator}}, group: g, booked: booked, hidden: hidden, floor: floor})
+		r.order = append(r.order, &cell{slot: &slot{key: key{0, operator}}, group: g, booked: booked, hidden: hidden,
+			floor: floor})
 	}
 	add("a", others, 500, 0, 0)
 	add("b", others, 700, 99, 0)
@@ -192,11 +204,14 @@ func TestContradictionsAreFew(t *testing.T) {
 // TestLoads: what is known of requests of a size.
 func TestLoads(t *testing.T) {
 	for _, c := range []struct{ got, want Load }{
-		{Decode(3, 1), Load{Tokens: 3, Requests: 3, GenerationTokens: 3, GenerationSeen: 3, GenerationPairs: 3, KnownSeen: true}},
+		{Decode(3, 1), Load{Tokens: 3, Requests: 3, GenerationTokens: 3, GenerationSeen: 3, GenerationPairs: 3,
+			KnownSeen: true}},
 		{Decode(3, 0), Load{Tokens: 3, Requests: 3, GenerationTokens: 3}},
-		{Prefill(2, 1, 0), Load{Tokens: 2, Requests: 2, ContextTokens: 2, ContextSeen: 2, ContextPairs: 2, ContextSquares: 2, KnownSeen: true}},
+		{Prefill(2, 1, 0), Load{Tokens: 2, Requests: 2, ContextTokens: 2, ContextSeen: 2, ContextPairs: 2, ContextSquares: 2,
+			KnownSeen: true}},
 		{Prefill(2, 0, 4), Load{Requests: 2, ContextSeen: 8}},
-		{Prefill(2, 3, 4), Load{Tokens: 6, Requests: 2, ContextTokens: 6, ContextSeen: 14, ContextPairs: 42, ContextSquares: 18, KnownSeen: true}},
+		{Prefill(2, 3, 4), Load{Tokens: 6, Requests: 2, ContextTokens: 6, ContextSeen: 14, ContextPairs: 42,
+			ContextSquares: 18, KnownSeen: true}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%+v, want %+v", c.got, c.want)
@@ -224,13 +239,16 @@ func TestNamesOfBases(t *testing.T) {
 }
 
 // TestWaterfallByHand: products of two types of layers whose floor is 60 of 100 and 20 of 50, others
-// that have none; attention at its floor, or not certainly above it; small kernels and copies, which have floors where no model is known.
+// that have none; attention at its floor, or not certainly above it; small kernels and copies, which have floors where
+// no model is known.
 func TestWaterfallByHand(t *testing.T) {
 	measure := func(m *model) *measured {
 		d := &layer.Device{Passes: []layer.ForwardPass{{NumLayers: 2}}}
-		r := &measured{walk: &walk{model: m, device: d}, pass: Pass{Floor: 1, Wall: 400}, given: given{inside: 20, after: 30, others: 6}}
+		r := &measured{walk: &walk{model: m, device: d}, pass: Pass{Floor: 1, Wall: 400},
+			given: given{inside: 20, after: 30, others: 6}}
 		add := func(kind int, operator string, g group, booked, floor, even, copied time.Duration) {
-			r.order = append(r.order, &cell{slot: &slot{key: key{kind, operator}}, group: g, booked: booked, raw: booked, floor: floor,
+			r.order = append(r.order, &cell{slot: &slot{key: key{kind, operator}}, group: g, booked: booked, raw: booked,
+				floor:  floor,
 				capped: min(floor, booked+copied), even: even, copied: copied, launches: 2, instances: 1})
 			r.counts[g] += 2
 			if g > others {
@@ -253,8 +271,10 @@ func TestWaterfallByHand(t *testing.T) {
 		model *model
 		want  map[string]time.Duration
 	}{
-		{"a model", &model{}, map[string]time.Duration{"floor: GEMMs (weights)": 80, "floor: experts": 20, "floor: attention (cache)": 45,
-			"experts of more tokens, if chosen evenly": 4, "GEMMs above their floor": 70, "attention: work that recorded inputs leave open": 10,
+		{"a model", &model{}, map[string]time.Duration{"floor: GEMMs (weights)": 80, "floor: experts": 20,
+			"floor: attention (cache)":                 45,
+			"experts of more tokens, if chosen evenly": 4, "GEMMs above their floor": 70, "attention: work that recorded " +
+				"inputs leave open": 10,
 			"attention above its floor": 5, "GEMMs without a floor": 30, "small kernels": 17,
 			"copies and fills": 13}},
 		{"no model", nil, map[string]time.Duration{"floor: GEMMs": 80, "floor: experts": 20, "floor: attention": 45,
@@ -263,8 +283,10 @@ func TestWaterfallByHand(t *testing.T) {
 			"floor: element-wise and others": 7 + 11, "copies and fills": 2}},
 	} {
 		r := measure(c.model)
-		for name, took := range map[string]time.Duration{"communication: transfer and waiting": 40, "kernels of no known operator": 15,
-			"other, outside layers": 15, "kernels outside passes": 6, "GPU idle inside the pass": 20, "GPU idle up to the next pass": 30} {
+		for name, took := range map[string]time.Duration{"communication: transfer and waiting": 40,
+			"kernels of no known operator": 15,
+			"other, outside layers":        15, "kernels outside passes": 6, "GPU idle inside the pass": 20,
+			"GPU idle up to the next pass": 30} {
 			c.want[name] = took
 		}
 		r.pass.Waterfall = r.waterfall()
@@ -289,7 +311,8 @@ func TestWaterfallByHand(t *testing.T) {
 			t.Errorf("%s: shares of attention %q", c.name, got)
 		}
 		items := r.recoverable()
-		if first := items[0]; first.What != "GEMMs above their floor" || first.Time != 70 || first.Share != 0.175 || first.Place != "4 launches, 2 per layer" {
+		if first := items[0]; first.What != "GEMMs above their floor" || first.Time != 70 || first.Share != 0.175 ||
+			first.Place != "4 launches, 2 per layer" {
 			t.Errorf("%s: the first item is %+v", c.name, first)
 		}
 		var lost time.Duration
@@ -308,7 +331,8 @@ func TestWaterfallByHand(t *testing.T) {
 func TestSharesOfOperators(t *testing.T) {
 	var list []merged
 	for i := range 8 {
-		list = append(list, merged{operator: fmt.Sprint("p", i), raw: 100, floor: time.Duration(10 * i), above: time.Duration(100 - 10*i)})
+		list = append(list, merged{operator: fmt.Sprint("p", i), raw: 100, floor: time.Duration(10 * i),
+			above: time.Duration(100 - 10*i)})
 	}
 	if got := sharesOf(list); got != "p0 0%, p1 10%, p2 20%, p3 30%, p4 40%, p5 50%, 2 more" {
 		t.Errorf("of eight: %q", got)
@@ -316,7 +340,8 @@ func TestSharesOfOperators(t *testing.T) {
 	if got := sharesOf(list[2:4]); got != "p2 20%, p3 30%" {
 		t.Errorf("of two: %q", got)
 	}
-	few := []merged{{operator: "well", raw: 100, floor: 85, above: 15}, {operator: "little", raw: 100, floor: 10, above: 1},
+	few := []merged{{operator: "well", raw: 100, floor: 85, above: 15},
+		{operator: "little", raw: 100, floor: 10, above: 1},
 		{operator: "lost", raw: 100, floor: 84, above: 85}}
 	if got := sharesOf(few); got != "lost 84%, 2 more" {
 		t.Errorf("of one that loses: %q", got)
@@ -334,7 +359,8 @@ func TestNumbersOfLaunches(t *testing.T) {
 	for _, c := range []struct {
 		layers, n int
 		want      string
-	}{{4, 8, "8 launches, 2 per layer"}, {4, 4, "4 launches, 1 per layer"}, {4, 6, "6 launches"}, {1, 3, "3 launches"}, {0, 1, "1 launch"},
+	}{{4, 8, "8 launches, 2 per layer"}, {4, 4, "4 launches, 1 per layer"}, {4, 6, "6 launches"}, {1, 3, "3 launches"},
+		{0, 1, "1 launch"},
 		{2, 0, "0 launches"}, {2, 1000, "1,000 launches, 500 per layer"}} {
 		r := &measured{walk: &walk{device: &layer.Device{Passes: []layer.ForwardPass{{NumLayers: c.layers}}}}}
 		if got := r.number(c.n); got != c.want {
@@ -349,8 +375,10 @@ func TestPlannedOperators(t *testing.T) {
 	add := profile.PlanOp{Operator: "add", Width: 2}
 	first, second := profile.PlanOp{Operator: "up", K: 4, N: 2}, profile.PlanOp{Operator: "up", K: 5, N: 2}
 	decode := profile.PlanOp{Operator: "core", Stage: layer.StageDecode, K: 1, N: 1}
-	plan := &profile.Plan{Before: []profile.PlanOp{{Operator: opname.Embed, K: 9, N: 4}, add}, After: []profile.PlanOp{add, {Operator: "head", K: 3, N: 1}}}
-	kind := &profile.PlanKind{Operators: []profile.PlanOp{add, first, add, second, decode, {Operator: "x", Or: []profile.PlanOp{{Operator: "y", Experts: 2, K: 7, N: 1}}}}}
+	plan := &profile.Plan{Before: []profile.PlanOp{{Operator: opname.Embed, K: 9, N: 4}, add},
+		After: []profile.PlanOp{add, {Operator: "head", K: 3, N: 1}}}
+	kind := &profile.PlanKind{Operators: []profile.PlanOp{add, first, add, second, decode,
+		{Operator: "x", Or: []profile.PlanOp{{Operator: "y", Experts: 2, K: 7, N: 1}}}}}
 	for _, c := range []struct {
 		kind     *profile.PlanKind
 		operator string
@@ -358,9 +386,12 @@ func TestPlannedOperators(t *testing.T) {
 		want     []int // K of each
 		group    group
 	}{
-		{kind, "add", false, []int{0, 0}, small}, {kind, "add+up", false, []int{0, 4, 5}, products}, {kind, "up|add", true, []int{4, 5}, products},
-		{kind, "y", false, []int{7}, experts}, {kind, "x", false, []int{0}, small}, {kind, "core", true, []int{1}, products}, {kind, "core", false, nil, small},
-		{nil, "add", false, []int{0, 0}, small}, {nil, "add+head", false, []int{0, 3}, products}, {nil, opname.Embed, false, []int{9}, small}, {nil, "up", false, nil, small},
+		{kind, "add", false, []int{0, 0}, small}, {kind, "add+up", false, []int{0, 4, 5}, products},
+		{kind, "up|add", true, []int{4, 5}, products},
+		{kind, "y", false, []int{7}, experts}, {kind, "x", false, []int{0}, small}, {kind, "core", true, []int{1}, products},
+		{kind, "core", false, nil, small},
+		{nil, "add", false, []int{0, 0}, small}, {nil, "add+head", false, []int{0, 3}, products},
+		{nil, opname.Embed, false, []int{9}, small}, {nil, "up", false, nil, small},
 	} {
 		var got []int
 		ops := planned(plan, c.kind, c.operator, c.decode)

@@ -147,7 +147,8 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 		}
 	}
 	if len(r.Collectives) != 4 || count != 5*162 {
-		t.Errorf("%d collectives of %d operators, want 162 in each of five passes: %+v", count, len(r.Collectives), r.Collectives)
+		t.Errorf("%d collectives of %d operators, want 162 in each of five passes: %+v", count, len(r.Collectives),
+			r.Collectives)
 	}
 	const transfer, waiting = 161 * 3200 * time.Nanosecond, 25_000 + 160*912*time.Nanosecond
 	p := &r.Passes[0]
@@ -167,8 +168,9 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 func TestFewCollectivesEstimateNothing(t *testing.T) {
 	for layers, want := range map[int]roofline.WaitingBy{3: "", 4: roofline.WaitingByFastest} {
 		a := generated(t, "", func(w *bytes.Buffer) error {
-			return gen.Write(w, gen.Config{Seed: 1, Arch: gen.Arch{Layers: gen.Uniform(layers, gen.Layer{})}, TP: 2, Dialect: gen.VLLM,
-				Passes: []gen.Pass{{Decodes: 4, Context: 100}, {Decodes: 4, Context: 100}}})
+			return gen.Write(w, gen.Config{Seed: 1, Arch: gen.Arch{Layers: gen.Uniform(layers, gen.Layer{})}, TP: 2,
+				Dialect: gen.VLLM,
+				Passes:  []gen.Pass{{Decodes: 4, Context: 100}, {Decodes: 4, Context: 100}}})
 		})
 		c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, fmt.Sprintf(`"num_hidden_layers":%d`, layers), 1))
 		r, err := roofline.Analyze(context.Background(), a, roofline.Options{Config: c})

@@ -44,7 +44,8 @@ func TestSizesOfTypes(t *testing.T) {
 func TestTextsOfInputs(t *testing.T) {
 	in := ReadInputs(`[[2,0],[-1,2],[],[[1],[2,3]],[3,1]]`, `["float","c10::Float8_e4m3fn"]`, `[[1,1],[],[],[],[0,0]]`,
 		`["", "3", "[1, 2]", "(1.5,2)", "True", " 0 ", "x"]`)
-	if !slices.Equal(in.Dim(0), []int64{2, 0}) || in.Dim(1) != nil || in.Dim(-1) != nil || in.Dim(5) != nil || len(in.Lists[3]) != 2 {
+	if !slices.Equal(in.Dim(0), []int64{2, 0}) || in.Dim(1) != nil || in.Dim(-1) != nil || in.Dim(5) != nil ||
+		len(in.Lists[3]) != 2 {
 		t.Errorf("sizes %v, lists %v", in.Dims, in.Lists)
 	}
 	if in.Type(0) != "fp32" || in.Type(1) != "fp8" || in.Type(2) != "" || in.Type(-1) != "" || in.Size(1) != 1 {
@@ -53,10 +54,12 @@ func TestTextsOfInputs(t *testing.T) {
 	if in.Stored(4) != 1 || in.Elements(4) != 3 || in.Stored(0) != 0 { // a dimension of one is not expanded
 		t.Errorf("%v of %v elements are stored", in.Stored(4), in.Elements(4))
 	}
-	if in.Flag(0) || !in.Flag(1) || in.Flag(2) || !in.Flag(4) || in.Flag(5) || in.Flag(6) || in.Flag(9) || in.Value(-1) != "" {
+	if in.Flag(0) || !in.Flag(1) || in.Flag(2) || !in.Flag(4) || in.Flag(5) || in.Flag(6) || in.Flag(9) ||
+		in.Value(-1) != "" {
 		t.Errorf("flags of %v", in.Values)
 	}
-	if !slices.Equal(in.Ints(2), []int64{1, 2}) || in.Ints(3) != nil || in.Ints(6) != nil || !slices.Equal(in.Floats(3), []float64{1.5, 2}) {
+	if !slices.Equal(in.Ints(2), []int64{1, 2}) || in.Ints(3) != nil || in.Ints(6) != nil ||
+		!slices.Equal(in.Floats(3), []float64{1.5, 2}) {
 		t.Errorf("numbers of %v", in.Values)
 	}
 	for _, text := range []string{"[inf]", "[-inf]", "[nan]"} {
@@ -90,9 +93,12 @@ func TestWorkOfAttention(t *testing.T) {
 		{"one head of keys", decode, profile.PlanOp{KVHeads: 1}, false, 2160, 360, 216, false},
 		{"the value is a part of the key", decode, profile.PlanOp{KVHeads: 4}, true, 2160, 480, 216, false},
 		{"a window of 4", decode, profile.PlanOp{KVHeads: 4, Window: 4}, false, 864, 288, 216, true},
-		{"3 chosen and a window of 2", decode, profile.PlanOp{KVHeads: 4, Window: 2, TopTokens: 3}, false, 1080, 360, 216, true},
-		{"every second and a window of 4", decode, profile.PlanOp{KVHeads: 4, Window: 4, Ratio: 2}, false, 72 * 27, 24 * 27, 216, true},
-		{"2 chosen of every second", decode, profile.PlanOp{KVHeads: 4, TopTokens: 2, Ratio: 2}, false, 72 * 6, 24 * 6, 216, true},
+		{"3 chosen and a window of 2", decode, profile.PlanOp{KVHeads: 4, Window: 2, TopTokens: 3}, false, 1080, 360, 216,
+			true},
+		{"every second and a window of 4", decode, profile.PlanOp{KVHeads: 4, Window: 4, Ratio: 2}, false, 72 * 27, 24 * 27,
+			216, true},
+		{"2 chosen of every second", decode, profile.PlanOp{KVHeads: 4, TopTokens: 2, Ratio: 2}, false, 72 * 6, 24 * 6, 216,
+			true},
 		// 42 − 18/2 pairs, 14 tokens
 		{"prefill", prefill, profile.PlanOp{KVHeads: 4}, false, 72 * 33, 24 * 14, 432, false},
 		{"prefill in a window of 2", prefill, profile.PlanOp{KVHeads: 4, Window: 2}, false, 72 * 12, 24 * 10, 432, true},
@@ -103,7 +109,8 @@ func TestWorkOfAttention(t *testing.T) {
 		}
 		c.op.Operator, c.op.Heads, c.op.HeadDim, c.op.ValueDim = opname.Attention, 6, 8, 4
 		w := m.work(&c.op, nil, &c.load)
-		if w.FLOP != c.flop || w.Cache != c.cache || w.Activations != c.moved || w.AtMost != c.atMost || !w.Known || w.DType != "bf16" {
+		if w.FLOP != c.flop || w.Cache != c.cache || w.Activations != c.moved || w.AtMost != c.atMost || !w.Known ||
+			w.DType != "bf16" {
 			t.Errorf("%s: %+v, want %v FLOP, %v and %v bytes", c.name, w, c.flop, c.cache, c.moved)
 		}
 		if m.work(&c.op, nil, &unseen).Known {
@@ -127,12 +134,15 @@ func TestWorkOfOperators(t *testing.T) {
 		want opWork
 	}{
 		{"embedding", 2, profile.PlanOp{Operator: opname.Embed, N: 8}, opWork{Activations: 5 * 16 * 2}},
-		{"all-reduce", 2, profile.PlanOp{Operator: opname.MLPAllReduce, Width: 8}, opWork{Link: 80, Ranks: 2, Activations: 160}},
-		{"sampling", 2, profile.PlanOp{Operator: opname.Sampling, Width: 9, Split: profile.SplitVocab}, opWork{Activations: 2 * 5 * 2 * 2}},
+		{"all-reduce", 2, profile.PlanOp{Operator: opname.MLPAllReduce, Width: 8},
+			opWork{Link: 80, Ranks: 2, Activations: 160}},
+		{"sampling", 2, profile.PlanOp{Operator: opname.Sampling, Width: 9, Split: profile.SplitVocab},
+			opWork{Activations: 2 * 5 * 2 * 2}},
 		{"a norm", 2, profile.PlanOp{Width: 8}, opWork{Activations: 5 * 8 * 2 * 2}},
 		{"of columns", 2, profile.PlanOp{K: 6, N: 7, Split: profile.SplitColumns, Bias: true},
 			opWork{M: 5, N: 4, K: 6, FLOP: 240 + 20, Weights: 48 + 8, Activations: 100}},
-		{"of rows", 2, profile.PlanOp{K: 7, N: 6, Split: profile.SplitRows}, opWork{M: 5, N: 6, K: 4, FLOP: 240, Weights: 48, Activations: 100}},
+		{"of rows", 2, profile.PlanOp{K: 7, N: 6, Split: profile.SplitRows},
+			opWork{M: 5, N: 6, K: 4, FLOP: 240, Weights: 48, Activations: 100}},
 		{"logits", 2, profile.PlanOp{Operator: opname.LMHead, K: 6, N: 8, Split: profile.SplitVocab},
 			opWork{M: 2, N: 4, K: 6, FLOP: 96, Weights: 48, Activations: 40}},
 		{"of groups", 2, profile.PlanOp{K: 6, N: 4, Groups: 3, Split: profile.SplitHeads},
@@ -185,7 +195,8 @@ func TestCosts(t *testing.T) {
 			}
 		}
 	}
-	g := opGroup{work: Work{M: 1, N: 2, K: 3, FLOP: 2e9, Bytes: 6}, took: 40, least: 10, basis: BasisShapes, floor: floor{bound: boundMemory}}
+	g := opGroup{work: Work{M: 1, N: 2, K: 3, FLOP: 2e9, Bytes: 6}, took: 40, least: 10, basis: BasisShapes,
+		floor: floor{bound: boundMemory}}
 	want.GFLOP, want.Bytes, want.Basis = 2, 6, BasisShapes
 	if got := g.cost(false); got != want {
 		t.Errorf("of an op: %+v, want %+v", got, want)
@@ -245,16 +256,19 @@ func TestFasterThanPossible(t *testing.T) {
 
 // TestSumsOfOps: two products and an attention of one operator.
 func TestSumsOfOps(t *testing.T) {
-	first := opGroup{work: Work{M: 1, N: 2, K: 3, FLOP: 10, Bytes: 4, Matrix: "bf16", Kind: OpProduct}, least: 5, most: 3, basis: BasisShapes,
+	first := opGroup{work: Work{M: 1, N: 2, K: 3, FLOP: 10, Bytes: 4, Matrix: "bf16", Kind: OpProduct}, least: 5, most: 3,
+		basis: BasisShapes,
 		floor: floor{compute: 4, memory: 2, bound: boundCompute}}
-	second := opGroup{work: Work{M: 9, N: 9, K: 9, FLOP: 1, Bytes: 1, MostFLOP: 3, MostBytes: 2, Requests: 1, Queries: 7, Keys: 8,
+	second := opGroup{work: Work{M: 9, N: 9, K: 9, FLOP: 1, Bytes: 1, MostFLOP: 3, MostBytes: 2, Requests: 1, Queries: 7,
+		Keys: 8,
 		Open: true}, least: 7, most: 9, floor: floor{memory: 1, link: 6, bound: boundLink}}
 	third := opGroup{work: Work{FLOP: 1}, basis: BasisContradiction}
 	a, b, c := sumOf(&first), sumOf(&second), sumOf(&third)
 	got := *((*opSum)(nil)).join(&a).join(&b).join(&c)
 	want := opSum{count: 3, least: 12, most: 14, bound: boundCompute, contradicting: true, basis: BasisShapes,
-		work: Work{M: 1, N: 2, K: 3, FLOP: 12, Bytes: 5, MostFLOP: 14, MostBytes: 6, Matrix: "bf16", Kind: OpProduct, Queries: 7, Keys: 8, Open: true},
-		sum:  passFloor{compute: 4, memory: 3, serial: 10}}
+		work: Work{M: 1, N: 2, K: 3, FLOP: 12, Bytes: 5, MostFLOP: 14, MostBytes: 6, Matrix: "bf16", Kind: OpProduct,
+			Queries: 7, Keys: 8, Open: true},
+		sum: passFloor{compute: 4, memory: 3, serial: 10}}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

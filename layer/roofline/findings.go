@@ -147,7 +147,8 @@ func (r *measured) noFloor(g group, add func(finding.Finding, finding.Measure, t
 	}
 	why, do := r.missing(g)
 	f := finding.Finding{Kind: finding.NoFloor, Code: headCodes[g], Text: "No floor is known for " + heads[g].name,
-		Evidence: fmt.Sprintf("Operators: %s. %s", r.bareOf(g), why), Confidence: finding.High, Advice: finding.Advice{Do: do}}
+		Evidence: fmt.Sprintf("Operators: %s. %s", r.bareOf(g), why), Confidence: finding.High,
+		Advice: finding.Advice{Do: do}}
 	if _, longest := r.launched(g, true); longest.Valid() {
 		f.Place.Kernel = shortName(longest)
 	}
@@ -248,7 +249,8 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 	add(f, finding.Recoverable, sum)
 }
 
-// misaligned makes one finding of the products whose rows loads of 16 bytes do not fit, and returns the others. A product
+// misaligned makes one finding of the products whose rows loads of 16 bytes do not fit, and returns the others. A
+// product
 // of padded sizes reaches no more of the peak than the best one that arithmetic bounds in the pass.
 func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.Measure, time.Duration)) []merged {
 	var odd, rest []merged
@@ -420,7 +422,8 @@ func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 	tm, tn := tileOf(k)
 	tiles := ceil(int(w.M), tm) * ceil(int(w.N), tn)
 	if units := unitsOf(r.walk.gpu); tiles < units && w.K > w.N && w.K > w.M && w.M >= int64(tm) {
-		return defect{"Too few tiles for this GPU", fmt.Sprintf("Use a kernel that splits K (%d tiles of %d×%d, %d units).", tiles, tm, tn, units)}
+		return defect{"Too few tiles for this GPU", fmt.Sprintf("Use a kernel that splits K (%d tiles of %d×%d, %d units).",
+			tiles, tm, tn, units)}
 	}
 	return defect{}
 }

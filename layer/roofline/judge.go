@@ -275,7 +275,8 @@ func (r *measured) withhold() {
 func (w *walk) notes() []string {
 	var out []string
 	if w.unknownTokens > 0 && w.model != nil && !w.uncounted {
-		out = append(out, fmt.Sprintf("the tokens of %s are not known: the floor is that of reading the weights once, which holds for any number of tokens (pass --tokens for more)",
+		out = append(out, fmt.Sprintf("the tokens of %s are not known: the floor is that of reading the weights once, "+
+			"which holds for any number of tokens (pass --tokens for more)",
 			table.Counted(w.unknownTokens, "pass", "passes")))
 	}
 	for _, operator := range slices.Sorted(maps.Keys(w.contradictions)) {
@@ -285,7 +286,8 @@ func (w *walk) notes() []string {
 		out = append(out, "no floors: names and times of the records do not belong together")
 	}
 	if w.marked > 0 {
-		out = append(out, fmt.Sprintf("%d passes have operators that are faster than the GPU can be: where that is more than %.0f%% of the time, the floor is withheld", w.marked, 100*withheld))
+		out = append(out, fmt.Sprintf("%d passes have operators that are faster than the GPU can be: where that is more "+
+			"than %.0f%% of the time, the floor is withheld", w.marked, 100*withheld))
 	}
 	return out
 }

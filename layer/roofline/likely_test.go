@@ -13,9 +13,11 @@ import (
 // TestLooksLike: a public model is recognised by its layers and the recorded embedding, and one of other sizes is not.
 func TestLooksLike(t *testing.T) {
 	for file, want := range map[string]string{
-		"hf-qwen1.5-0.5b-eager-h100.json.gz":         "this looks like qwen1.5-0.5b (24 layers, hidden size 1024, vocabulary 151936); if it is, pass --config qwen1.5-0.5b",
-		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "this looks like qwen3-8b (36 layers, hidden size 4096, vocabulary 151936); if it is, pass --config qwen3-8b",
-		"hf-bert-small-eager-h100.json.gz":           "",
+		"hf-qwen1.5-0.5b-eager-h100.json.gz": "this looks like qwen1.5-0.5b (24 layers, hidden size 1024, " +
+			"vocabulary 151936); if it is, pass --config qwen1.5-0.5b",
+		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "this looks like qwen3-8b (36 layers, hidden size 4096, vocabulary " +
+			"151936); if it is, pass --config qwen3-8b",
+		"hf-bert-small-eager-h100.json.gz": "",
 	} {
 		tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/"+file)[0], trace.Options{})
 		if err != nil {

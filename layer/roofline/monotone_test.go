@@ -142,7 +142,8 @@ func TestWorkByHand(t *testing.T) {
 	type figures struct{ flop, weights, cache, activations, link float64 }
 	plain, latent := &profile.Config{}, &profile.Config{KVLoraRank: 16}
 	decode := Decode(5, 11)
-	verify := Load{Tokens: 10, Requests: 5, GenerationTokens: 10, GenerationSeen: 55, GenerationPairs: 110, KnownSeen: true}
+	verify := Load{Tokens: 10, Requests: 5, GenerationTokens: 10, GenerationSeen: 55, GenerationPairs: 110,
+		KnownSeen: true}
 	prefill := Prefill(2, 3, 4)
 	for _, c := range []struct {
 		name   string
@@ -156,7 +157,8 @@ func TestWorkByHand(t *testing.T) {
 		{"product with bias", plain, 1, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 128, Bias: true}, &decode,
 			figures{82560, 16640, 0, 1920, 0}},
 		// four groups, two a rank: 2·5·8·16·2; 8·16·2·2; 5·(8 + 16)·2·2
-		{"groups", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 8, N: 16, Groups: 4, Split: profile.SplitHeads}, &decode,
+		{"groups", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 8, N: 16, Groups: 4, Split: profile.SplitHeads},
+			&decode,
 			figures{2560, 512, 0, 480, 0}},
 		// rows are divided: 2·5·32·128; 32·128·2; 5·(32 + 128)·2
 		{"rows", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 128, Split: profile.SplitRows}, &decode,
@@ -166,7 +168,8 @@ func TestWorkByHand(t *testing.T) {
 			figures{25600, 12800, 0, 656, 0}},
 		// reads and writes 64 elements a token
 		{"norm", plain, 1, 1, profile.PlanOp{Operator: opname.InputNorm, Width: 64}, &decode, figures{0, 0, 0, 1280, 0}},
-		{"half a norm", plain, 2, 1, profile.PlanOp{Operator: opname.Activation, Width: 64, Split: profile.SplitColumns}, &decode,
+		{"half a norm", plain, 2, 1, profile.PlanOp{Operator: opname.Activation, Width: 64, Split: profile.SplitColumns},
+			&decode,
 			figures{0, 0, 0, 640, 0}},
 		{"embedding", plain, 1, 1, profile.PlanOp{Operator: opname.Embed, K: 100, N: 64}, &decode,
 			figures{0, 0, 0, 1280, 0}},
@@ -177,7 +180,8 @@ func TestWorkByHand(t *testing.T) {
 		{"all-reduce", plain, 2, 1, profile.PlanOp{Operator: opname.AttnAllReduce, Width: 64}, &decode,
 			figures{0, 0, 0, 1280, 640}},
 		// 2·4·(16 + 16)·55; 2·(16 + 16)·2·55; 5·4·(16 + 16)·2
-		{"attention", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16},
+		{"attention", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16,
+			ValueDim: 16},
 			&decode, figures{14080, 0, 7040, 1280, 0}},
 		// two requests of 3 tokens after 4: 2·(3·7 − 9/2) pairs, 14 keys; 2·4·32·33; 2·32·2·14; 6·4·32·2
 		{"prompts", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16},
@@ -195,22 +199,28 @@ func TestWorkByHand(t *testing.T) {
 		{"chosen tokens", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16,
 			ValueDim: 16, Window: 1, TopTokens: 3}, &decode, figures{5120, 0, 2560, 1280, 0}},
 		// a fifth of 55, and two near of each: 21 pairs and keys
-		{"compressed", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16,
-			Window: 2, Ratio: 5}, &decode, figures{5376, 0, 2688, 1280, 0}},
+		{"compressed", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16,
+			ValueDim: 16,
+			Window:   2, Ratio: 5}, &decode, figures{5376, 0, 2688, 1280, 0}},
 		// 8 experts, 2 a token: 2·10·64·32; 6.1016 of 64·32·2; 5·64 in and 10·32 out
-		{"experts up", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2}, &decode,
+		{"experts up", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2},
+			&decode,
 			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
 		// 10·32 in and 5·64 out
-		{"experts down", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 32, N: 64, Experts: 8, TopK: 2}, &decode,
+		{"experts down", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 32, N: 64, Experts: 8, TopK: 2},
+			&decode,
 			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
 		// half of 48 columns: 2·10·64·24; 6.1016 of 64·24·2; 5·64 in and 10·24 out
-		{"experts up, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8, TopK: 2},
+		{"experts up, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8,
+			TopK: 2},
 			&decode, figures{30720, 8 * (1 - 0.2373046875) * 3072, 0, 1120, 0}},
 		// half of 48 rows: 10·24 in and 5·64 out
-		{"experts down, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 48, N: 64, Experts: 8, TopK: 2},
+		{"experts down, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 48, N: 64, Experts: 8,
+			TopK: 2},
 			&decode, figures{30720, 8 * (1 - 0.2373046875) * 3072, 0, 1120, 0}},
 		// half of the experts: 2·5·64·48; half of 6.1016 of 64·48·2; 5·64 in and 5·48 out
-		{"half of the experts", plain, 2, 2, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8, TopK: 2},
+		{"half of the experts", plain, 2, 2, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8,
+			TopK: 2},
 			&decode, figures{30720, 4 * (1 - 0.2373046875) * 6144, 0, 1120, 0}},
 		// a quarter of 64 columns: 2·5·64·16; 64·16·2; 5·80·2
 		{"columns", plain, 4, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 64, Split: profile.SplitVocab}, &decode,

@@ -311,15 +311,21 @@ func TestTypesThatAreNotRecorded(t *testing.T) {
 func TestMatrixTypes(t *testing.T) {
 	for _, c := range []struct{ op, in, want string }{
 		{"aten::mm", "h4x6 q6x5", "bf16"}, {"aten::mm", "q4x6 h6x5", "bf16"}, {"aten::mm", "u4x6 c6x5", "int8"},
-		{"aten::matmul", "h4x6 f6x5", "fp32"}, {"aten::linear", "f4x6 h5x6", "fp32"}, {"aten::_scaled_mm", "x4x3 x3x5", "fp4"},
+		{"aten::matmul", "h4x6 f6x5", "fp32"}, {"aten::linear", "f4x6 h5x6", "fp32"},
+		{"aten::_scaled_mm", "x4x3 x3x5", "fp4"},
 		{"aten::_weight_int8pack_mm", "h4x6 c5x6 h5", "bf16"}, {"aiter::gemm_a4w4", "u4x16 u5x16", "fp4"},
 		{"aiter::batched_gemm_a16wfp4_", "h3x4x12 u3x5x6", "bf16"}, {"aten::_grouped_mm", "q5x6 h3x6x4", "bf16"},
-		{"aten::_grouped_mm", "h5x6 q3x6x4", "bf16"}, {"aten::scaled_dot_product_attention", "h1x1x4x8 f1x1x4x8 f1x1x4x8", "bf16"},
-		{"aiter::mha_varlen_fwd", "h6x1x8 f6x1x8 f6x1x8 l2 - =6", "bf16"}, {"vllm::unified_attention", "h3x4x8 f3x2x8 f3x2x8", "bf16"},
-		{"_C::paged_attention_v1", "f2x4x8 h2x4x8 q99x2x1x16x8 - - - l2x1 l2 =16", "bf16"}, {"aten::conv1d", "h4x9 f6x2x3 - =[2] =[1] =[2] =2", "bf16"},
+		{"aten::_grouped_mm", "h5x6 q3x6x4", "bf16"}, {"aten::scaled_dot_product_attention", "h1x1x4x8 f1x1x4x8 f1x1x4x8",
+			"bf16"},
+		{"aiter::mha_varlen_fwd", "h6x1x8 f6x1x8 f6x1x8 l2 - =6", "bf16"},
+		{"vllm::unified_attention", "h3x4x8 f3x2x8 f3x2x8", "bf16"},
+		{"_C::paged_attention_v1", "f2x4x8 h2x4x8 q99x2x1x16x8 - - - l2x1 l2 =16", "bf16"},
+		{"aten::conv1d", "h4x9 f6x2x3 - =[2] =[1] =[2] =2", "bf16"},
 		{"aten::convolution_backward", "f1x6x4 h1x4x9 f6x2x3 - =[2] =[1] =[2] =False =[0] =2 =[True]", "bf16"},
-		{"vllm::fused_experts", "q4x6 h3x10x6 h3x6x5 f4x2", "bf16"}, {"vllm::fused_experts", "h4x6 q3x10x6 q3x6x5 f4x2", "bf16"},
-		{"vllm::fused_experts", "h4x6 u3x8x3 u3x6x2 f4x2", "bf16"}, {"aiter::ck_moe_stage2", "q4x2x5 - h3x6x5 - - - h4x6", "bf16"},
+		{"vllm::fused_experts", "q4x6 h3x10x6 h3x6x5 f4x2", "bf16"},
+		{"vllm::fused_experts", "h4x6 q3x10x6 q3x6x5 f4x2", "bf16"},
+		{"vllm::fused_experts", "h4x6 u3x8x3 u3x6x2 f4x2", "bf16"},
+		{"aiter::ck_moe_stage2", "q4x2x5 - h3x6x5 - - - h4x6", "bf16"},
 		{"aiter::ck_moe_stage2", "h4x2x5 - q3x6x5 - - - h4x6", "bf16"}, {"aten::add", "h2 h2", ""},
 		{"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", "q4x6 h3x5x6 - - - - - - l4x2", "bf16"},
 		{"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", "h4x6 q3x5x6 - - - - - - l4x2", "bf16"},
@@ -332,15 +338,22 @@ func TestMatrixTypes(t *testing.T) {
 
 // TestInputsThatDoNotFit are not counted.
 func TestInputsThatDoNotFit(t *testing.T) {
-	for _, c := range [][2]string{{"aten::linear", "h6 h5x6"}, {"aten::native_batch_norm", "h6"}, {"triton_poi_fused_add_1", "h2x6"},
-		{"aten::convolution_backward", "- f1x4x9 f6x2x3 - =[2] =[1] =[2] =False =[0] =2 =[True]"}, {"aten::avg_pool2d", "h8x8 =[2,2,2]"},
-		{"aten::avg_pool2d", "h3x8x8 =[0,2]"}, {"aten::avg_pool2d", "h3x8x8 =[9,2]"}, {"aten::conv1d", "h1x4x2 f6x2x3 - =[1] =[0] =[1] =2"},
+	for _, c := range [][2]string{{"aten::linear", "h6 h5x6"}, {"aten::native_batch_norm", "h6"},
+		{"triton_poi_fused_add_1", "h2x6"},
+		{"aten::convolution_backward", "- f1x4x9 f6x2x3 - =[2] =[1] =[2] =False =[0] =2 =[True]"},
+		{"aten::avg_pool2d", "h8x8 =[2,2,2]"},
+		{"aten::avg_pool2d", "h3x8x8 =[0,2]"}, {"aten::avg_pool2d", "h3x8x8 =[9,2]"},
+		{"aten::conv1d", "h1x4x2 f6x2x3 - =[1] =[0] =[1] =2"},
 		{"aten::conv1d", "h1x4x2 f6x2x3 - =[2] =[0] =[1] =2"},
 		{"aten::conv1d", "h1x4x9 f6x2x3 - =[0] =[0] =[1] =2"}, {"aten::mm", "h99999999999x99999999999 h99999999999x9"},
-		{"vllm::unified_attention", "h3x4x8 h3x0x8 h3x0x8"}, {"vllm::unified_attention", "h3 h3 h3"}, {"vllm::unified_attention", "h3x4 h2x4 h3x4"},
-		{"vllm::fused_experts", "h4x6 h3x10x7 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x9x6 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x10x0 h3x6x5"},
-		{"vllm::fused_experts", "h4x6 h3x10x6 h3x6x5 f4x4"}, {"aten::upsample_nearest1d", "h1x3x4 =[8,8]"}, {"aten::adaptive_avg_pool2d", "h8x8 =[2,2]"},
-		{"aten::topk", "h3x4 =[1,2]"}, {"aten::native_layer_norm", "h4x6 =[6] h6 h0"}, {"_C::silu_and_mul", "h2x3 h2x5"}, {"_C::fused_add_rms_norm", "h4x6 h4x5 h6"},
+		{"vllm::unified_attention", "h3x4x8 h3x0x8 h3x0x8"}, {"vllm::unified_attention", "h3 h3 h3"},
+		{"vllm::unified_attention", "h3x4 h2x4 h3x4"},
+		{"vllm::fused_experts", "h4x6 h3x10x7 h3x6x5"}, {"vllm::fused_experts", "h4x6 h3x9x6 h3x6x5"},
+		{"vllm::fused_experts", "h4x6 h3x10x0 h3x6x5"},
+		{"vllm::fused_experts", "h4x6 h3x10x6 h3x6x5 f4x4"}, {"aten::upsample_nearest1d", "h1x3x4 =[8,8]"},
+		{"aten::adaptive_avg_pool2d", "h8x8 =[2,2]"},
+		{"aten::topk", "h3x4 =[1,2]"}, {"aten::native_layer_norm", "h4x6 =[6] h6 h0"}, {"_C::silu_and_mul", "h2x3 h2x5"},
+		{"_C::fused_add_rms_norm", "h4x6 h4x5 h6"},
 		{"aten::matmul", "h2x4x6 h3x6x5"}, {"aten::mm", "h2x1099511627776 h1099511627776x1099511627776"}, // 2⁸²
 		{"_C::paged_attention_v1", "h2x4 h2x4 h99x2x1x16x8"}, {"_C::paged_attention_v1", "h2x4x8 h2x4x8 h99x2x8"},
 		{"aiter::mha_varlen_fwd", "h6x1x8 h6x1x8 h6x1x8 l1 - =6"}, {"DaoAILab::_causal_conv1d_fwd_cpp", "h6 h6x4"},
@@ -371,10 +384,12 @@ func TestListsOfUnknownTypes(t *testing.T) {
 	}
 }
 
-// TestWorkOfOneElement: tensors of one element each have work, of bytes, too, but where an op wants more: starts of two, channels for
+// TestWorkOfOneElement: tensors of one element each have work, of bytes, too, but where an op wants more: starts of
+// two, channels for
 // each group, two chosen experts, two halves, windows of two.
 func TestWorkOfOneElement(t *testing.T) {
-	more := []string{"aiter::mha_varlen_fwd", "flash_attn::_flash_attn_varlen_forward", "aten::avg_pool2d", "aten::conv1d", "aten::cudnn_convolution", "aten::miopen_convolution",
+	more := []string{"aiter::mha_varlen_fwd", "flash_attn::_flash_attn_varlen_forward", "aten::avg_pool2d", "aten::conv1d",
+		"aten::cudnn_convolution", "aten::miopen_convolution",
 		"aten::convolution_backward", "aten::conv_transpose1d", "aiter::fmoe_fp8_blockscale_g1u1", "_C::gelu_and_mul",
 		"_C::silu_and_mul"}
 	for _, c := range rowCases {
@@ -407,7 +422,8 @@ func TestWorkOfEveryRow(t *testing.T) {
 	for _, c := range rowCases {
 		ops = append(ops, c.op)
 		w, ok := roofline.OpWork(c.op, read(t, c.in))
-		got, want := [4]float64{w.FLOP, w.Bytes, w.MostFLOP, w.MostBytes}, [4]float64{c.flop, c.bytes, c.mostFLOP, c.mostBytes}
+		got, want := [4]float64{w.FLOP, w.Bytes, w.MostFLOP, w.MostBytes},
+			[4]float64{c.flop, c.bytes, c.mostFLOP, c.mostBytes}
 		if !ok || got != want {
 			t.Errorf("%s %s: FLOP, bytes, most FLOP, most bytes are %v, want %v", c.op, c.in, got, want)
 		}

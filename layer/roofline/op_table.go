@@ -20,7 +20,8 @@ func attention(names string, s sdpa) opRow { return opRow{names: names, count: s
 const absent = -1
 
 // opRows is the table of ops. Work is that of the least traffic: each tensor once. The order of arguments is that of
-// PyTorch's native_functions.yaml, formulas are those of its flop_counter.py, and of the libraries that names begin with.
+// PyTorch's native_functions.yaml, formulas are those of its flop_counter.py, and of the libraries that names begin
+// with.
 var opRows = []opRow{
 	// Products.
 	{names: "aten::mm", count: dot("MK KN", 0, 1)},
@@ -40,7 +41,8 @@ var opRows = []opRow{
 		count: fp4("MA NH")},
 	{names: "aiter::batched_gemm_a16wfp4_", count: fp4("BMA BNH")},
 	{names: "aiter::gemm_a8w8* vllm::rocm_aiter_gemm_a8w8* vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::w8a8_block_fp8_matmul vllm::apply_w8a8_block_fp8_linear", count: scaled(weight(0, 1, 4, absent), 2, 3)},
-	{names: "vllm::rocm_unquantized_gemm vllm::rocm_unquantized_gemm_impl", count: plus(weight(0, 1, absent, absent), 2, absent)},
+	{names: "vllm::rocm_unquantized_gemm vllm::rocm_unquantized_gemm_impl",
+		count: plus(weight(0, 1, absent, absent), 2, absent)},
 	{names: "aiter::gemm_a16w16 aiter::gemm_a16w16_atomic_", count: plus(weight(0, 1, absent, 3), 2, absent)},
 	{names: "aiter::_gemm_a16w16_asm", count: weight(0, 1, 2, absent)},
 	{names: "_C::cutlass_scaled_mm", count: scaled(dot("MK KN MN", 1, 2, 0), 3, 4, 5)},
@@ -48,7 +50,8 @@ var opRows = []opRow{
 	{names: "aten::scaled_dot_product_attention", count: sdpa{bias: 3, causal: 5}.formula,
 		composite: true},
 	attention("aten::_scaled_dot_product_flash_attention", sdpa{causal: 4, lse: true}),
-	attention("aten::_scaled_dot_product_efficient_attention aten::_scaled_dot_product_cudnn_attention", sdpa{bias: 3, causal: 6}),
+	attention("aten::_scaled_dot_product_efficient_attention aten::_scaled_dot_product_cudnn_attention",
+		sdpa{bias: 3, causal: 6}),
 	attention("aten::_scaled_dot_product_fused_attention_overrideable", sdpa{bias: 3, causal: 5}),
 	attention("aten::_scaled_dot_product_flash_attention_backward", sdpa{q: 1, causal: 11, backward: true}),
 	attention("aten::_scaled_dot_product_efficient_attention_backward", sdpa{q: 1, causal: 11, backward: true}),
@@ -56,11 +59,14 @@ var opRows = []opRow{
 	attention("aten::_flash_attention_forward", sdpa{order: tokensFirst, causal: 8, lse: true}),
 	attention("aten::_efficient_attention_forward", sdpa{order: tokensFirst, causal: 9, bias: 3}),
 	attention("aten::_flash_attention_backward", sdpa{q: 1, order: tokensFirst, causal: 11, backward: true}),
-	attention("FlashAttnFunc flash_attn::_flash_attn_forward aiter::_flash_attn_forward aiter::mha_fwd aiter::fmha_v3_fwd", sdpa{order: tokensFirst, causal: 5, window: 6, bottom: true, lse: true}),
+	attention("FlashAttnFunc flash_attn::_flash_attn_forward aiter::_flash_attn_forward aiter::mha_fwd aiter::fmha_v3_fwd",
+		sdpa{order: tokensFirst, causal: 5, window: 6, bottom: true, lse: true}),
 	attention("aiter::wrapper_fmha_v3_fwd", sdpa{q: 1, order: tokensFirst, causal: 6, bottom: true, lse: true}),
-	attention("flash_attn::_flash_attn_backward", sdpa{q: 1, order: tokensFirst, causal: 11, window: 12, bottom: true, backward: true}),
+	attention("flash_attn::_flash_attn_backward", sdpa{q: 1, order: tokensFirst, causal: 11, window: 12, bottom: true,
+		backward: true}),
 	attention("aiter::_flash_attn_backward", sdpa{q: 1, order: tokensFirst, causal: 12, bottom: true, backward: true}),
-	attention("aiter::mha_bwd aiter::fmha_v3_bwd", sdpa{q: 1, order: tokensFirst, causal: 8, bottom: true, backward: true}),
+	attention("aiter::mha_bwd aiter::fmha_v3_bwd", sdpa{q: 1, order: tokensFirst, causal: 8, bottom: true,
+		backward: true}),
 	{names: "flash_attn::_flash_attn_varlen_forward", count: varlen(0, 3, 5, 9, absent)},
 	{names: "aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd", count: varlen(0, 3, 5, 12, absent)},
 	{names: "aiter::mha_batch_prefill", count: varlen(0, 3, 6, 12, 5)},
@@ -93,7 +99,8 @@ var opRows = []opRow{
 	{names: "aiter::ck_moe_stage2 aiter::moe_cktile2stages_gemm2_ck", count: expertsStage(0, 2, 6, true)},
 	{names: "triton::fused_moe_kernel", count: routed(0, 1)},
 	{names: "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", count: invokedExperts},
-	{names: "_moe_C::topk_softmax aiter::topk_softmax sgl_kernel::topk_softmax", count: moves(5, 3, []int{3}, []int{0, 1})},
+	{names: "_moe_C::topk_softmax aiter::topk_softmax sgl_kernel::topk_softmax",
+		count: moves(5, 3, []int{3}, []int{0, 1})},
 	{names: "_moe_C::moe_sum aiter::moe_sum", count: summed},
 	// Norms and softmax.
 	{names: "aten::native_layer_norm aten::layer_norm", count: norm(5, 0, []int{2, 3}, 8)},
@@ -124,7 +131,8 @@ var opRows = []opRow{
 	{names: "aten::add aten::sub aten::mul aten::div aten::maximum aten::minimum aten::fmod aten::remainder aten::pow aten::atan2 aten::rsub aten::true_divide aten::floor_divide aten::bitwise_and aten::bitwise_or aten::bitwise_xor aten::__and__ aten::__or__ aten::masked_fill aten::clamp_Tensor", count: elementwise(1, 0, 2)},
 	{names: "aten::where aten::lerp", count: elementwise(1, 0, 3)},
 	{names: "aten::addcmul aten::addcdiv", count: elementwise(3, 0, 3)},
-	{names: "aten::eq aten::ne aten::lt aten::le aten::gt aten::ge aten::logical_and aten::logical_or aten::logical_xor", count: elementwise(1, 1, 2)},
+	{names: "aten::eq aten::ne aten::lt aten::le aten::gt aten::ge aten::logical_and aten::logical_or aten::logical_xor",
+		count: elementwise(1, 1, 2)},
 	{names: "_C::silu_and_mul sgl_kernel::silu_and_mul aiter::silu_and_mul vllm::silu_and_mul", count: gated(5)},
 	{names: "_C::gelu_and_mul _C::gelu_tanh_and_mul sgl_kernel::gelu_and_mul sgl_kernel::gelu_tanh_and_mul aiter::gelu_and_mul aiter::gelu_tanh_and_mul", count: gated(8)},
 	{names: "LigerSiLUMulFunction", count: elementwise(5, 0, 2)},
@@ -132,7 +140,8 @@ var opRows = []opRow{
 	{names: "_C_cache_ops::reshape_and_cache _C_cache_ops::reshape_and_cache_flash", count: cacheWrite(0, 1, 2, 4)},
 	{names: "sgl_kernel::store_kv_cache sglang::store_cache", count: cacheWrite(0, 1, 2, 4)},
 	// Copies, casts, fills.
-	{names: "aten::copy_ aten::_copy_from aten::_copy_from_and_resize", count: moves(0, 0, []int{1}, []int{0}), kind: OpCopy},
+	{names: "aten::copy_ aten::_copy_from aten::_copy_from_and_resize", count: moves(0, 0, []int{1}, []int{0}),
+		kind: OpCopy},
 	{names: "aten::_to_copy aten::to", count: cast, composite: true},
 	{names: "aten::clone aten::contiguous aten::alias_copy", count: each(0, 0), kind: OpCopy,
 		composite: true},
@@ -184,12 +193,14 @@ var opRows = []opRow{
 	// Pools, resampling, transforms.
 	{names: "aten::max_pool2d_with_indices aten::avg_pool2d aten::avg_pool3d aten::max_pool2d", count: pooled},
 	{names: "aten::_adaptive_avg_pool2d aten::adaptive_avg_pool2d aten::adaptive_avg_pool1d", count: pooledTo},
-	{names: "aten::upsample_nearest1d aten::upsample_nearest2d aten::upsample_nearest3d aten::_upsample_nearest_exact2d", count: resized(0, 1, 2)},
+	{names: "aten::upsample_nearest1d aten::upsample_nearest2d aten::upsample_nearest3d aten::_upsample_nearest_exact2d",
+		count: resized(0, 1, 2)},
 	{names: "aten::upsample_bilinear2d aten::upsample_linear1d aten::upsample_trilinear3d", count: resized(8, 1, 3)},
 	{names: "aten::upsample_bicubic2d", count: resized(40, 1, 3)},
 	// Quantisation.
 	{names: "_C::static_scaled_fp8_quant _C::dynamic_scaled_fp8_quant _C::dynamic_per_token_scaled_fp8_quant _C::scaled_int8_quant aiter::dynamic_per_token_scaled_quant aiter::dynamic_per_tensor_quant aiter::dynamic_per_group_scaled_quant", count: quantised(0, 1, 2, 3)},
-	{names: "vllm::triton_per_token_group_quant_fp8 sglang::per_token_group_quant_8bit", count: quantised(0, 0, absent, 3)},
+	{names: "vllm::triton_per_token_group_quant_fp8 sglang::per_token_group_quant_8bit",
+		count: quantised(0, 0, absent, 3)},
 	{names: "sgl_kernel::sgl_per_token_group_quant_8bit sgl_kernel::sgl_per_token_group_quant_fp8",
 		count: quantised(1, 0, 2, 3)},
 	{names: "aten::quantize_per_tensor aten::dequantize aten::fake_quantize_per_tensor_affine_cachemask",

@@ -122,12 +122,15 @@ var opCases = []struct {
 	{"_C::paged_attention_v1", inputsOf(bf16(2, 4, 8), bf16(2, 4, 8), bf16(99, 2, 1, 16, 8), bf16(99, 2, 8, 16), is("2"),
 		is("0.3"), i64(2, 5), i64(2), is("16")), 256, 256 + 128, 384 + 128*79},
 	// whether it is causal is not recorded: 10 of 16 pairs at least; 2·10·(8 + 8)
-	{"aten::_scaled_dot_product_flash_attention", inputsOf(bf16(1, 1, 4, 8), bf16(1, 1, 4, 8), bf16(1, 1, 4, 8)), 320, 272, 0},
+	{"aten::_scaled_dot_product_flash_attention", inputsOf(bf16(1, 1, 4, 8), bf16(1, 1, 4, 8), bf16(1, 1, 4, 8)), 320, 272,
+		0},
 	// two requests of 6 tokens, one of 4 at most: at least 4² + 2² pairs; 2·1·(8 + 8)·20; q, k, v, o of 48 of 2 B
-	{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3), is("4"),
+	{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
+		is("4"),
 		is("4"), none, none, is("False")), 640, 384, 384},
 	// causal: (20 + 6)/2 pairs
-	{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3), is("4"),
+	{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
+		is("4"),
 		is("4"), none, none, is("True")), 416, 384, 384},
 	// a cache of 99 pages, 20 in the list: causal, the 6 new tokens at least; two requests of 8 at most: k and v of 10
 	// more of 16 B
@@ -302,7 +305,8 @@ func TestMasksAreIntervals(t *testing.T) {
 	}
 }
 
-// TestAttentionOfAMixedBatch: 9 requests prefill 8,155 tokens and 37 decode. Each layer has 64 heads of 64, whose window
+// TestAttentionOfAMixedBatch: 9 requests prefill 8,155 tokens and 37 decode. Each layer has 64 heads of 64, whose
+// window
 // is not recorded: 8,192 pairs at least, all that the step's sums allow at most. Both by hand.
 func TestAttentionOfAMixedBatch(t *testing.T) {
 	const layers, flopOfAPair = 24, 4 * 64 * 64 // 2 for products and sums, twice: scores and values

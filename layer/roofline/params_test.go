@@ -91,7 +91,8 @@ func kernelEvent(name string, stream, from, took int) string {
 
 func analysed(t *testing.T, events ...string) *layer.Analysis {
 	t.Helper()
-	tr, err := trace.Read(t.Context(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), trace.Options{})
+	tr, err := trace.Read(t.Context(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`),
+		trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

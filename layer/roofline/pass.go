@@ -236,7 +236,8 @@ func (r *measured) setSmallApart() {
 		return
 	}
 	for _, c := range r.order {
-		if c.group == others && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
+		if c.group == others && c.launches > 0 &&
+			float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
 			c.group = small
 			r.counts[others] -= c.launches
 			r.counts[small] += c.launches

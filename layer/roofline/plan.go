@@ -74,7 +74,8 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
 	r := newReport()
-	r.Model, r.GPU, r.GPUWhy, r.TP, r.EP, r.Notes = plan.Model, g, "as asked for", m.tp, m.ep, append(r.Notes, plan.Notes...)
+	r.Model, r.GPU, r.GPUWhy, r.TP, r.EP, r.Notes = plan.Model, g, "as asked for", m.tp, m.ep,
+		append(r.Notes, plan.Notes...)
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor
 	outside := func(ops []profile.PlanOp) {
@@ -144,7 +145,8 @@ func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
 func (m *model) assumptions(o *Options, g *hardware.GPU) []string {
 	var out []string
 	if m.tp > 1 && g != nil && g.Latency() > 0 {
-		out = append(out, fmt.Sprintf("an all-reduce is taken to need %s beside its bytes, the fastest that was published (%s)",
+		out = append(out, fmt.Sprintf("an all-reduce is taken to need %s beside its bytes, the fastest that was published "+
+			"(%s)",
 			table.Duration(g.Latency()), g.LatencySource()))
 	}
 	if o.CacheDType == "" {

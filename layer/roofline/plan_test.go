@@ -56,7 +56,8 @@ func ExamplePlan() {
 	// Output: decode 10.4ms
 }
 
-// A decode of one token on four H100: the products read 34.75 GB of weights on each GPU, at 3.35 TB/s, which takes 10.373 ms.
+// A decode of one token on four H100: the products read 34.75 GB of weights on each GPU, at 3.35 TB/s, which takes
+// 10.373 ms.
 func TestPlanOfADecode(t *testing.T) {
 	load := roofline.Decode(1, 1050)
 	r, err := roofline.Plan(context.Background(), config(t, llama),
@@ -165,7 +166,8 @@ func TestPlanSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Every config that is at hand can be planned, on every GPU of the table, at every parallel size, and no floor is negative or endless.
+// Every config that is at hand can be planned, on every GPU of the table, at every parallel size, and no floor is
+// negative or endless.
 func TestPlanOfEveryConfig(t *testing.T) {
 	paths, err := filepath.Glob("../../../shared/configs/*.json")
 	if err != nil || len(paths) == 0 {

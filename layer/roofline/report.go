@@ -61,8 +61,9 @@ type Report struct {
 
 // newReport is one without passes: in JSON, its lists are empty.
 func newReport() *Report {
-	return &Report{Schema: schema, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{}, Findings: []finding.Finding{},
-		Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
+	return &Report{Schema: schema, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{},
+		Findings: []finding.Finding{},
+		Economy:  []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
 }
 
 // Typical are passes that represent the others: the steady one first, then one for each other stage, that of median

@@ -26,7 +26,8 @@ func TestEconomyByHand(t *testing.T) {
 	got := economy([]Pass{
 		pass(layer.StageDecode, 1, 1, 9, 3, 1), pass(layer.StageDecode, 1, 2, 1, 0, 1),
 		pass(layer.StageDecode, 2, 2, 7, 0, -1), pass(layer.StageDecode, 2, -1, 7, 0, 8),
-		pass(layer.StageDecode, 3, 3, 40, 10, 4), pass(layer.StageDecode, 4, 4, 41, 1, 8), pass(layer.StageDecode, 4, 4, 30, 0, 4),
+		pass(layer.StageDecode, 3, 3, 40, 10, 4), pass(layer.StageDecode, 4, 4, 41, 1, 8),
+		pass(layer.StageDecode, 4, 4, 30, 0, 4),
 		pass(layer.StageDecode, 8, 8, 80, 0, 8), pass(layer.StageDecode, 5, 0, 5, 0, 8),
 		pass(layer.StagePrefill, -1, 6, 12, 0, -1), pass(layer.StagePrefill, -1, 6, 24, 0, -1),
 		pass(layer.StageDecode, 1, 1, 0, 0, 1), mixed, cut, pass(layer.StageMixed, 5, 20, 60, 0, -1),
@@ -38,8 +39,9 @@ func TestEconomyByHand(t *testing.T) {
 		{Stage: layer.StageDecode, From: 1, To: 1, Passes: 2, Tokens: 3, Requests: 2, Wall: 10, PerToken: 3, PerRequest: 5,
 			Floored: 9, Floor: 3, Rows: 2, Asked: 3},
 		{Stage: layer.StageDecode, From: 2, To: 2, Passes: 2, Tokens: -1, Requests: 4, Wall: 14, PerRequest: 3},
-		{Stage: layer.StageDecode, From: 3, To: 4, Passes: 3, Tokens: 11, Requests: 11, Wall: 111, PerToken: 10, PerRequest: 10,
-			Floored: 81, Floor: 11, Rows: 16, Asked: 11},
+		{Stage: layer.StageDecode, From: 3, To: 4, Passes: 3, Tokens: 11, Requests: 11, Wall: 111, PerToken: 10,
+			PerRequest: 10,
+			Floored:    81, Floor: 11, Rows: 16, Asked: 11},
 		{Stage: layer.StageDecode, From: 5, To: 8, Passes: 2, Tokens: 8, Requests: 13, Wall: 85, PerToken: 10, PerRequest: 6,
 			Rows: 8, Asked: 8},
 	}
@@ -72,7 +74,8 @@ func TestTypicalPasses(t *testing.T) {
 
 // TestReportByHand: what is printed of a report, each figure reckoned by hand.
 func TestReportByHand(t *testing.T) {
-	r := Report{Model: "m", GPU: &hardware.GPU{ID: "g"}, GPUWhy: "asked", TP: 2, EP: 1, Steady: 1, Notes: []string{"a note"}}
+	r := Report{Model: "m", GPU: &hardware.GPU{ID: "g"}, GPUWhy: "asked", TP: 2, EP: 1, Steady: 1,
+		Notes: []string{"a note"}}
 	r.Passes = []Pass{
 		{Index: 0, Stage: layer.StagePrefill, Tokens: -1, Batch: -1, Rows: -1, Wall: 3 * time.Millisecond},
 		{Index: 1, Stage: layer.StageDecode, Tokens: 3, TokensFrom: "rows", Batch: 2, Rows: 4, Wall: 2 * time.Millisecond,
@@ -83,9 +86,11 @@ func TestReportByHand(t *testing.T) {
 	}
 	r.Operators = []Row{
 		{LayerType: "l", Operator: "o", Count: 3, Kernels: 6, Time: time.Millisecond, TFLOPs: 2, TBs: 0.5, Note: "r",
-			Cost: Cost{M: 4, N: 5, K: 6, GFLOP: 2, Bytes: 500_000_000, MostGFLOP: 3, MostBytes: 1_000_000_000, Floor: 250 * time.Microsecond,
+			Cost: Cost{M: 4, N: 5, K: 6, GFLOP: 2, Bytes: 500_000_000, MostGFLOP: 3, MostBytes: 1_000_000_000,
+				Floor: 250 * time.Microsecond,
 				Bound: boundMemory, PeakShare: 0.25}},
-		{LayerType: "l", Operator: "p", Kernels: 1, TFLOPs: 1, TBs: 1, Cost: Cost{GFLOP: 1, Bytes: 1e6, AtLeast: true, MostGFLOP: 9}},
+		{LayerType: "l", Operator: "p", Kernels: 1, TFLOPs: 1, TBs: 1,
+			Cost: Cost{GFLOP: 1, Bytes: 1e6, AtLeast: true, MostGFLOP: 9}},
 		{LayerType: "l", Operator: "q"}, {LayerType: "l", Operator: "s", TFLOPs: 2, Cost: Cost{GFLOP: 1, MostGFLOP: 3}},
 	}
 	item := func(i int, kind ShareKind) Item {
@@ -107,12 +112,14 @@ func TestReportByHand(t *testing.T) {
 		change func()
 		want   []string
 	}{
-		{func() {}, []string{"Speed of light of m on g (asked), TP 2, EP 1", "Pass 1: decode, tokens: 3 (from rows), requests: 2",
+		{func() {}, []string{"Speed of light of m on g (asked), TP 2, EP 1", "Pass 1: decode, tokens: 3 (from rows), " +
+			"requests: 2",
 			"Padding: kernels ran 4 rows for 3 tokens",
 			"Floor: at least 500 µs of 2.00 ms (25.0%), 31.2% of the 1.60 ms up to its last kernel; from recorded op inputs; " +
 				"operators with 50.0% of its GPU time have one",
 			"Where the time goes ms % of step Remark", "floor 0.500 25.0", "rest 1.100 55.0 n", "after 0.400 20.0",
-			"= start to next start 2.000 100.0", "Layer type Operator Kernels M N K GFLOP MB ms TFLOP/s TB/s Floor ms Bound % of peak Remark",
+			"= start to next start 2.000 100.0", "Layer type Operator Kernels M N K GFLOP MB ms TFLOP/s TB/s Floor ms Bound " +
+				"% of peak Remark",
 			"l o 6 4 5 6 2.0–3.0 500.0–1000.0 1.000 2.0–3.0 0.50–1.00 0.250 memory 25 r",
 			"l p 1 - - - ≥ 1.0 ≥ 1.0 0.000 ≥ 1.0 ≥ 1.00 - -", "l q - - - - - - 0.000 - - - -",
 			"l s - - - - 1.0–3.0 - 0.000 2.0–6.0 - - -",
@@ -120,8 +127,10 @@ func TestReportByHand(t *testing.T) {
 			"3. w5: 5.00 µs, 5.0% of the pass (5 launches, longest k): why", "- others: 3.00 µs",
 			"Communication and idle time, 6.00 µs in all", "1. idle: 5.00 µs, 1.0% of the pass",
 			"2. late: 1.00 µs, 1.0% of the pass (here): x", "Without a floor, 3.00 µs in all", "0 prefill ? ? 3.000 - - - 0.000",
-			"1 decode 2 3 2.000 0.500 25.0 666.7 1000.0 0.400", "decode 3–4 2 7 4.000 1.5 2.5 25.0 8 25.0% 1.500", "mixed ? 1 ? 1.000 - -",
-			"c 2 5.000 1.000 2.000 2.000 0.500", "d 1 1.000 1.000 -", "3 (this report's) 1 2 1.000", "? 0 1 0.000", "Note: a note"}},
+			"1 decode 2 3 2.000 0.500 25.0 666.7 1000.0 0.400", "decode 3–4 2 7 4.000 1.5 2.5 25.0 8 25.0% 1.500",
+			"mixed ? 1 ? 1.000 - -",
+			"c 2 5.000 1.000 2.000 2.000 0.500", "d 1 1.000 1.000 -", "3 (this report's) 1 2 1.000", "? 0 1 0.000",
+			"Note: a note"}},
 		{func() { r.Passes[1].AtLeast, r.Passes[1].Covered, r.Passes[1].whole = false, 0.9, true },
 			[]string{"Floor: 500 µs of 2.00 ms (25.0%), 31.2% of the 1.60 ms up to its last kernel; from recorded op inputs",
 				"Where the time goes ms % of window Remark"}},

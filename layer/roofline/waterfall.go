@@ -167,7 +167,8 @@ func (r *measured) missing(g group) (why, do string) {
 	case g == attentionCore && r.load != nil && !r.load.KnownSeen:
 		return "How many tokens attention sees is not known.", "Pass `--kv-len`."
 	}
-	return "Neither the config nor recorded inputs give their sizes.", "Run `strata light` for what is known of each operator."
+	return "Neither the config nor recorded inputs give their sizes.", "Run `strata light` for what is known of each " +
+		"operator."
 }
 
 // named appends the rows that have no floor.

@@ -23,12 +23,16 @@ func TestWhyNoFloor(t *testing.T) {
 		why, do string
 	}{
 		{func(r *measured) { r.walk.gpu = nil }, products, "The GPU is not known.", "--gpu H100"},
-		{func(r *measured) { r.withheld = true }, products, "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`"},
+		{func(r *measured) { r.withheld = true }, products, "Floors are withheld: operators are faster than the GPU can be.",
+			"Check `--tokens`"},
 		{func(r *measured) { r.walk.model = nil }, products, "No model config was found", "Pass `--config`"},
-		{func(r *measured) { r.walk.uncounted = true }, products, "The sizes of the model on one GPU are not known.", "Pass `--tp`"},
-		{func(r *measured) { r.load = &Load{} }, attentionCore, "How many tokens attention sees is not known.", "Pass `--kv-len`."},
+		{func(r *measured) { r.walk.uncounted = true }, products, "The sizes of the model on one GPU are not known.",
+			"Pass `--tp`"},
+		{func(r *measured) { r.load = &Load{} }, attentionCore, "How many tokens attention sees is not known.",
+			"Pass `--kv-len`."},
 		{func(r *measured) { r.load = &Load{} }, products, "Neither the config nor", "Run `strata light`"},
-		{func(r *measured) { r.load = &Load{KnownSeen: true} }, attentionCore, "Neither the config nor", "Run `strata light`"},
+		{func(r *measured) { r.load = &Load{KnownSeen: true} }, attentionCore, "Neither the config nor",
+			"Run `strata light`"},
 		{func(*measured) {}, attentionCore, "Neither the config nor", "Run `strata light`"},
 	} {
 		r := &measured{walk: &walk{gpu: &hardware.GPU{}, model: &model{}}}
@@ -39,18 +43,22 @@ func TestWhyNoFloor(t *testing.T) {
 	}
 }
 
-// TestNotesOfAWalk: passes of unknown tokens where a config needs them, contradictions in order, and what is impossible.
+// TestNotesOfAWalk: passes of unknown tokens where a config needs them, contradictions in order, and what is
+// impossible.
 func TestNotesOfAWalk(t *testing.T) {
-	w := walk{unknownTokens: 1, model: &model{}, contradictions: map[string]string{"b": "b is", "a": "a is"}, marked: 2, scrambled: true}
+	w := walk{unknownTokens: 1, model: &model{}, contradictions: map[string]string{"b": "b is", "a": "a is"}, marked: 2,
+		scrambled: true}
 	got := w.notes()
 	for i, want := range []string{"the tokens of 1 pass are not known", "recorded inputs contradict the config: a is",
-		"recorded inputs contradict the config: b is", "no floors: names and times", "2 passes have operators that are faster than the GPU can be: " +
+		"recorded inputs contradict the config: b is", "no floors: names and times", "2 passes have operators that are " +
+			"faster than the GPU can be: " +
 			"where that is more than 1% of the time"} {
 		if len(got) != 5 || !strings.HasPrefix(got[i], want) {
 			t.Errorf("note %d of %q, want %q", i, got, want)
 		}
 	}
-	for _, none := range []walk{{}, {unknownTokens: 1}, {unknownTokens: 1, model: &model{}, uncounted: true}, {model: &model{}}} {
+	for _, none := range []walk{{}, {unknownTokens: 1}, {unknownTokens: 1, model: &model{}, uncounted: true},
+		{model: &model{}}} {
 		if got := none.notes(); len(got) != 0 {
 			t.Errorf("%+v: notes %q", none, got)
 		}
@@ -59,7 +67,8 @@ func TestNotesOfAWalk(t *testing.T) {
 
 // TestTilesInNames: two sizes above 0.
 func TestTilesInNames(t *testing.T) {
-	for text, want := range map[string][3]int{"256x128x64": {256, 128, 1}, "1x1": {1, 1, 1}, "64": {}, "0x8": {}, "8x0": {}, "8x-1": {}, "": {}} {
+	for text, want := range map[string][3]int{"256x128x64": {256, 128, 1}, "1x1": {1, 1, 1}, "64": {}, "0x8": {},
+		"8x0": {}, "8x-1": {}, "": {}} {
 		m, n, ok := tileIn(text)
 		if ok != (want[2] > 0) || ok && (m != want[0] || n != want[1]) {
 			t.Errorf("%q: %d by %d, %t", text, m, n, ok)
@@ -70,20 +79,25 @@ func TestTilesInNames(t *testing.T) {
 // TestRowsByHand: an operator of two layers, one whose work is a sum of ops, and copies that are in no operator's row.
 func TestRowsByHand(t *testing.T) {
 	build := func() *measured {
-		return &measured{walk: &walk{model: &model{}, plan: &profile.Plan{Kinds: []profile.PlanKind{{Name: "layers"}}}, shortest: 5}, stage: layer.StageDecode,
+		return &measured{walk: &walk{model: &model{}, plan: &profile.Plan{Kinds: []profile.PlanKind{{Name: "layers"}}},
+			shortest: 5}, stage: layer.StageDecode,
 			order: []*cell{
-				{slot: &slot{key: key{0, "o"}}, group: products, instances: 2, launches: 4, raw: 4000, floor: 1000, bound: boundMemory, basis: BasisGrids,
+				{slot: &slot{key: key{0, "o"}}, group: products, instances: 2, launches: 4, raw: 4000, floor: 1000,
+					bound: boundMemory, basis: BasisGrids,
 					work: opWork{M: 1, N: 2, K: 3, FLOP: 8e6, Weights: 1e6, Activations: 5e5, Known: true, AtMost: true}, apart: 2000},
-				{slot: &slot{key: key{-1, "ops"}}, group: small, instances: 1, launches: 3, raw: 30, ops: &opSum{count: 3, work: Work{M: 4, N: 5, K: 6, FLOP: 3e9, Bytes: 2.6}}},
+				{slot: &slot{key: key{-1, "ops"}}, group: small, instances: 1, launches: 3, raw: 30,
+					ops: &opSum{count: 3, work: Work{M: 4, N: 5, K: 6, FLOP: 3e9, Bytes: 2.6}}},
 				{slot: &slot{key: key{0, "slow"}}, group: small, instances: 1, launches: 3, raw: 31},
 				{slot: &slot{key: key{0, "only copies"}}, group: copies},
 			}}
 	}
 	want := []Row{
 		{LayerType: "layers", Operator: "o", Stage: layer.StageDecode, Count: 2, Time: 4000, TFLOPs: 4, TBs: 0.75,
-			Cost: Cost{M: 1, N: 2, K: 3, GFLOP: 0.016, Bytes: 3_000_000, Floor: 1000, Bound: boundMemory, PeakShare: 0.25, Basis: BasisGrids},
+			Cost: Cost{M: 1, N: 2, K: 3, GFLOP: 0.016, Bytes: 3_000_000, Floor: 1000, Bound: boundMemory, PeakShare: 0.25,
+				Basis: BasisGrids},
 			Note: "at most: sums over requests do not show more; without 2.00 µs of copies"},
-		{LayerType: "outside layers", Operator: "ops", Stage: layer.StageDecode, Count: 1, Time: 30, TFLOPs: 3 / 1e3 / 30e-9, TBs: 3 / 1e12 / 30e-9,
+		{LayerType: "outside layers", Operator: "ops", Stage: layer.StageDecode, Count: 1, Time: 30, TFLOPs: 3 / 1e3 / 30e-9,
+			TBs:  3 / 1e12 / 30e-9,
 			Cost: Cost{M: 4, N: 5, K: 6, GFLOP: 3, Bytes: 3, Bound: boundLatency}},
 		{LayerType: "layers", Operator: "slow", Stage: layer.StageDecode, Count: 1, Time: 31},
 	}
@@ -112,13 +126,20 @@ func TestLoadsThatAreOnlyTokens(t *testing.T) {
 		want  *Load
 		from  string
 	}{
-		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 1}, true, nil, &Load{Tokens: 1, Requests: 1, GenerationTokens: 1}, fromRows},
-		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 1}, false, nil, nil, ""}, {layer.ForwardPass{Stage: layer.StageDecode}, true, nil, nil, ""},
-		{layer.ForwardPass{Stage: layer.StagePrefill, Tokens: 1, Batch: -1, TokenEvidence: fromGrids}, false, nil, &Load{Tokens: 1, ContextTokens: 1}, fromGrids},
-		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 8}, true, &Load{Tokens: 1, GenerationTokens: 1}, &Load{Tokens: 1, GenerationTokens: 1}, fromOption},
-		{layer.ForwardPass{Stage: layer.StagePrefill, Rows: 8}, true, &Load{Tokens: 1, GenerationTokens: 1}, &Load{Tokens: 8, ContextTokens: 8}, fromRows},
-		{layer.ForwardPass{Stage: layer.StageUnknown, Rows: 8}, true, &Load{Tokens: 1, GenerationTokens: 1}, &Load{Tokens: 1, GenerationTokens: 1}, fromOption},
-		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 8}, true, &Load{}, &Load{Tokens: 8, Requests: 8, GenerationTokens: 8}, fromRows},
+		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 1}, true, nil, &Load{Tokens: 1, Requests: 1, GenerationTokens: 1},
+			fromRows},
+		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 1}, false, nil, nil, ""},
+		{layer.ForwardPass{Stage: layer.StageDecode}, true, nil, nil, ""},
+		{layer.ForwardPass{Stage: layer.StagePrefill, Tokens: 1, Batch: -1, TokenEvidence: fromGrids}, false, nil,
+			&Load{Tokens: 1, ContextTokens: 1}, fromGrids},
+		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 8}, true, &Load{Tokens: 1, GenerationTokens: 1},
+			&Load{Tokens: 1, GenerationTokens: 1}, fromOption},
+		{layer.ForwardPass{Stage: layer.StagePrefill, Rows: 8}, true, &Load{Tokens: 1, GenerationTokens: 1},
+			&Load{Tokens: 8, ContextTokens: 8}, fromRows},
+		{layer.ForwardPass{Stage: layer.StageUnknown, Rows: 8}, true, &Load{Tokens: 1, GenerationTokens: 1},
+			&Load{Tokens: 1, GenerationTokens: 1}, fromOption},
+		{layer.ForwardPass{Stage: layer.StageDecode, Rows: 8}, true, &Load{},
+			&Load{Tokens: 8, Requests: 8, GenerationTokens: 8}, fromRows},
 	} {
 		w := &walk{device: &layer.Device{Passes: []layer.ForwardPass{c.pass}}}
 		if c.model {
@@ -131,7 +152,8 @@ func TestLoadsThatAreOnlyTokens(t *testing.T) {
 	}
 }
 
-// TestAttentionOfRecordedShapes: two requests of three tokens that see seven, one each that sees seven, or itself alone.
+// TestAttentionOfRecordedShapes: two requests of three tokens that see seven, one each that sees seven, or itself
+// alone.
 func TestAttentionOfRecordedShapes(t *testing.T) {
 	prefill, decode, one := Prefill(2, 3, 4), Decode(2, 7), Prefill(2, 1, 0)
 	for _, c := range []struct {
@@ -159,9 +181,12 @@ func TestAssumptions(t *testing.T) {
 		moe  bool
 		want []string
 	}{
-		{2, quick, Options{CacheDType: "fp8"}, false, []string{"an all-reduce is taken"}}, {1, quick, Options{CacheDType: "fp8"}, false, nil},
-		{2, &hardware.GPU{}, Options{CacheDType: "fp8"}, false, nil}, {2, nil, Options{}, false, []string{"the key-value cache is taken to hold fp8"}},
-		{1, nil, Options{CacheDType: "fp8", Load: &Load{}}, true, []string{"experts are taken", "how many tokens attention sees"}},
+		{2, quick, Options{CacheDType: "fp8"}, false, []string{"an all-reduce is taken"}},
+		{1, quick, Options{CacheDType: "fp8"}, false, nil},
+		{2, &hardware.GPU{}, Options{CacheDType: "fp8"}, false, nil},
+		{2, nil, Options{}, false, []string{"the key-value cache is taken to hold fp8"}},
+		{1, nil, Options{CacheDType: "fp8", Load: &Load{}}, true,
+			[]string{"experts are taken", "how many tokens attention sees"}},
 		{1, nil, Options{CacheDType: "fp8", Load: &Load{KnownSeen: true}}, false, nil},
 	} {
 		m := &model{config: &profile.Config{}, tp: c.tp, cache: "fp8"}
@@ -185,20 +210,24 @@ func TestDefectsBySizes(t *testing.T) {
 		keys  int64
 		want  string
 	}{{attentionCore, 0, ""}, {attentionCore, 1, "Short sequences: attention far above its floor"},
-		{attentionCore, 512, "Short sequences: attention far above its floor"}, {attentionCore, 513, attentionLow}, {others, 0, bandwidthLow}, {experts, 9, ""}} {
-		r := &measured{walk: &walk{}, order: []*cell{{slot: &slot{key: key{0, "x"}}, group: c.group, ops: &opSum{work: Work{Keys: c.keys}}}}}
+		{attentionCore, 512, "Short sequences: attention far above its floor"}, {attentionCore, 513, attentionLow},
+		{others, 0, bandwidthLow}, {experts, 9, ""}} {
+		r := &measured{walk: &walk{}, order: []*cell{{slot: &slot{key: key{0, "x"}}, group: c.group,
+			ops: &opSum{work: Work{Keys: c.keys}}}}}
 		if got := r.defectOf(c.group, "x", layer.Kernel{}); got.text != c.want || (got.do == "") != (c.want == "") {
 			t.Errorf("%d keys under heading %d: %+v, want %q", c.keys, c.group, got, c.want)
 		}
 	}
 }
 
-// TestSlotsOfOneHash: operators, and types of layers, whose hashes are equal have slots of their own, however often they
+// TestSlotsOfOneHash: operators, and types of layers, whose hashes are equal have slots of their own, however often
+// they
 // alternate.
 func TestSlotsOfOneHash(t *testing.T) {
 	w := &walk{plan: &profile.Plan{Kinds: make([]profile.PlanKind, slotCache+1)}, slots: slots{all: map[key]*slot{}}}
 	for range 2 {
-		for _, k := range []key{{0, "o_proj"}, {0, "oqproj"}, {slotCache, "o_proj"}, {0, "o_proj"}, {slotCache, "oqproj"}, {-1, "o"}, {-1, ""}} {
+		for _, k := range []key{{0, "o_proj"}, {0, "oqproj"}, {slotCache, "o_proj"}, {0, "o_proj"}, {slotCache, "oqproj"},
+			{-1, "o"}, {-1, ""}} {
 			if s := w.slot(k.kind, k.operator); s.key != k || w.slots.all[k] != s {
 				t.Errorf("the slot of %+v is that of %+v", k, s.key)
 			}
@@ -221,7 +250,8 @@ func TestLongerOfTwoKernels(t *testing.T) {
 	}
 	d := &a.Devices[0]
 	first, second, third := d.Kernel(0), d.Kernel(1), d.Kernel(2)
-	for i, c := range [][3]layer.Kernel{{first, second, first}, {second, first, second}, {first, third, third}, {third, first, third}, {{}, first, first}} {
+	for i, c := range [][3]layer.Kernel{{first, second, first}, {second, first, second}, {first, third, third},
+		{third, first, third}, {{}, first, first}} {
 		if longer(c[0], c[1]) != c[2] {
 			t.Errorf("case %d: the other one is longer", i)
 		}
@@ -233,10 +263,12 @@ func TestLongerOfTwoKernels(t *testing.T) {
 
 // TestSlotsOfStages: what a kernel means in decode passes is another operator than in others.
 func TestSlotsOfStages(t *testing.T) {
-	ops := []profile.PlanOp{{Operator: "core", Stage: layer.StagePrefill, K: 1, N: 1}, {Operator: "core", Stage: layer.StageDecode, K: 2, N: 1, Experts: 2}}
+	ops := []profile.PlanOp{{Operator: "core", Stage: layer.StagePrefill, K: 1, N: 1},
+		{Operator: "core", Stage: layer.StageDecode, K: 2, N: 1, Experts: 2}}
 	w := &walk{plan: &profile.Plan{Kinds: []profile.PlanKind{{Operators: ops}}}, slots: slots{all: map[key]*slot{}}}
 	s := w.slot(0, "core")
-	if len(s.ops[0]) != 1 || len(s.ops[1]) != 1 || s.ops[0][0].K != 1 || s.ops[1][0].K != 2 || s.group != [2]group{products, experts} {
+	if len(s.ops[0]) != 1 || len(s.ops[1]) != 1 || s.ops[0][0].K != 1 || s.ops[1][0].K != 2 ||
+		s.group != [2]group{products, experts} {
 		t.Errorf("%+v of headings %v", s.ops, s.group)
 	}
 }
@@ -246,7 +278,8 @@ func TestPassesWithAFloor(t *testing.T) {
 	for _, c := range []struct {
 		pass Pass
 		want bool
-	}{{Pass{Floor: 1, Wall: 1, Covered: 0.5}, true}, {Pass{Wall: 1, Covered: 0.5}, false}, {Pass{Floor: 1, Covered: 0.5}, false},
+	}{{Pass{Floor: 1, Wall: 1, Covered: 0.5}, true}, {Pass{Wall: 1, Covered: 0.5}, false},
+		{Pass{Floor: 1, Covered: 0.5}, false},
 		{Pass{Floor: 1, Wall: 1, Covered: 0.49}, false}} {
 		if got := c.pass.HasFloor(); got != c.want {
 			t.Errorf("%+v: %t", c.pass, got)
@@ -260,7 +293,8 @@ func TestTypesOfAModel(t *testing.T) {
 	for _, c := range []struct {
 		plan, cache string
 		want        model
-	}{{"", "", model{tp: 1, ep: 1, activation: "bf16", cache: "bf16"}}, {"fp16", "", model{tp: 1, ep: 1, activation: "fp16", cache: "fp16"}},
+	}{{"", "", model{tp: 1, ep: 1, activation: "bf16", cache: "bf16"}},
+		{"fp16", "", model{tp: 1, ep: 1, activation: "fp16", cache: "fp16"}},
 		{"fp16", "fp8", model{tp: 1, ep: 1, activation: "fp16", cache: "fp8"}}} {
 		if got := newModel(nil, &profile.Plan{DType: c.plan}, &Options{CacheDType: c.cache}); *got != c.want {
 			t.Errorf("%+v: %+v", c, *got)
@@ -282,16 +316,21 @@ func TestSeenByWhatRanBefore(t *testing.T) {
 		passes []layer.ForwardPass
 		want   float64
 	}{
-		"second decode": {[]layer.ForwardPass{prefill, decode, decode}, 4.5}, "first decode": {[]layer.ForwardPass{prefill, decode}, 3.5},
-		"of one request": {[]layer.ForwardPass{one, alone}, 6}, "two prompts": {[]layer.ForwardPass{pass(layer.StagePrefill, 3, 1, 0),
+		"second decode":  {[]layer.ForwardPass{prefill, decode, decode}, 4.5},
+		"first decode":   {[]layer.ForwardPass{prefill, decode}, 3.5},
+		"of one request": {[]layer.ForwardPass{one, alone}, 6},
+		"two prompts": {[]layer.ForwardPass{pass(layer.StagePrefill, 3, 1, 0),
 			pass(layer.StagePrefill, 4, 1, 0), decode}, 4.5},
-		"no prefill": {[]layer.ForwardPass{decode, decode}, 0}, "more prompts": {[]layer.ForwardPass{pass(layer.StagePrefill, 9, 3, 0), decode}, 0},
+		"no prefill":                   {[]layer.ForwardPass{decode, decode}, 0},
+		"more prompts":                 {[]layer.ForwardPass{pass(layer.StagePrefill, 9, 3, 0), decode}, 0},
 		"a prompt of unknown requests": {[]layer.ForwardPass{one, decode}, 0},
 		"another model between":        {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 9, 9, 1), decode}, 3.5},
 		"others between":               {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 3, 3, 0), decode}, 0},
-		"a prompt":                     {[]layer.ForwardPass{prefill}, 1}, "a prompt by its kernels": {[]layer.ForwardPass{grids}, 1},
-		"a prompt of unknown size": {[]layer.ForwardPass{one}, 0}, "no tokens": {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 0, 0, 0)}, 0},
-		"more tokens than requests": {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 4, 2, 0)}, 0},
+		"a prompt":                     {[]layer.ForwardPass{prefill}, 1},
+		"a prompt by its kernels":      {[]layer.ForwardPass{grids}, 1},
+		"a prompt of unknown size":     {[]layer.ForwardPass{one}, 0},
+		"no tokens":                    {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 0, 0, 0)}, 0},
+		"more tokens than requests":    {[]layer.ForwardPass{prefill, pass(layer.StageDecode, 4, 2, 0)}, 0},
 	} {
 		w := &walk{device: &layer.Device{Passes: c.passes}}
 		if got := w.seenBy(len(c.passes) - 1); got != c.want {

@@ -18,7 +18,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small kernels, fills,
+// A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small
+// kernels, fills,
 // communication, idle time. The trace holds no shapes; its tokens are in the annotation.
 func TestWorkedExample(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
@@ -132,8 +133,10 @@ func TestUnknownGPU(t *testing.T) {
 	}
 }
 
-// served70B is a run as vLLM's default path records it without annotations: pieces of a layer are replayed, a compiler fused the norms,
-// and only the cache write, which is launched in each layer, has a block a token: 1,049 in the first pass, one in each other. The times are those
+// served70B is a run as vLLM's default path records it without annotations: pieces of a layer are replayed, a compiler
+// fused the norms,
+// and only the cache write, which is launched in each layer, has a block a token: 1,049 in the first pass, one in each
+// other. The times are those
 // of the worked example.
 func served70B(t *testing.T) *layer.Analysis {
 	t.Helper()
@@ -208,8 +211,10 @@ func served70B(t *testing.T) *layer.Analysis {
 	return a
 }
 
-// TestTokensOfOneFamily: each pass has its own tokens, its stage and its floor, though nothing annotates them and one family of kernels alone
-// shows them, and its process groups alone say over how many GPUs it is divided. The cache grows by one a step. The floors of a pass's rows,
+// TestTokensOfOneFamily: each pass has its own tokens, its stage and its floor, though nothing annotates them and one
+// family of kernels alone
+// shows them, and its process groups alone say over how many GPUs it is divided. The cache grows by one a step. The
+// floors of a pass's rows,
 // which export prints, add up to that of the pass.
 func TestTokensOfOneFamily(t *testing.T) {
 	a := served70B(t)

@@ -271,7 +271,8 @@ func slice(named []*GPU, d Device) (*GPU, string, bool) {
 	for _, g := range named {
 		if d.Memory > 0 && d.Memory < g.Memory && d.Units > 0 && float64(d.Units) < nearlyAll*float64(g.Units) {
 			units, memory := float64(d.Units)/float64(g.Units), float64(d.Memory)/float64(g.Memory)
-			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f%% of its memory; its peaks are scaled", d.Name, d.Units, g.Units, 100*memory), true
+			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f%% of its memory; its peaks are "+
+				"scaled", d.Name, d.Units, g.Units, 100*memory), true
 		}
 	}
 	return nil, fmt.Sprintf("%s with %s is none that the table knows", d.Name, d.size("units")), false

@@ -111,7 +111,8 @@ func (l *loader) reportDamage(db *database) {
 			l.b.LoseDetail(event.BadEvent, d.missing, fmt.Sprintf("rows of %s on damaged pages%s", d.table, recover))
 		}
 		if d.disorder > 0 {
-			l.b.LoseDetail(event.BadEvent, d.disorder, fmt.Sprintf("rows of %s out of order, as where a page was copied over another%s", d.table, recover))
+			l.b.LoseDetail(event.BadEvent, d.disorder, fmt.Sprintf("rows of %s out of order, as where a page was copied over "+
+				"another%s", d.table, recover))
 		}
 	}
 }

@@ -22,7 +22,8 @@ func export(ctx context.Context, report string) (path string, cleanup func(), er
 	bin, err := exec.LookPath("nsys")
 	if err != nil {
 		base := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
-		return "", nil, &readError{Path: report, Err: fmt.Errorf("%w; on a machine that has it run: nsys export -t sqlite -o %s %s", errNoTool, base, report)}
+		return "", nil, &readError{Path: report, Err: fmt.Errorf("%w; on a machine that has it run: nsys export -t sqlite "+
+			"-o %s %s", errNoTool, base, report)}
 	}
 	dir, err := os.MkdirTemp("", "strata-nsys-")
 	if err != nil {

@@ -87,10 +87,12 @@ func (l *loader) check() error {
 	}
 	names := slices.Sorted(maps.Keys(l.db.Tables))
 	if i := slices.IndexFunc(names, func(s string) bool { return strings.HasPrefix(s, "rocpd_") }); i >= 0 {
-		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; record with torch.profiler", errNotExport)}
+		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: a database of rocprofv3 (rocpd), which is not read; "+
+			"record with torch.profiler", errNotExport)}
 	}
 	if kind := cmp.Or(l.db.unread(tableKernel), l.db.unread(tableRuntime)); kind != "" {
-		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are of the kind %q, which is not read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, kind, tableKernel)}
+		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are of the kind %q, which is not "+
+			"read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, kind, tableKernel)}
 	}
 	what := "no tables"
 	if n := len(names); n > 0 {
@@ -131,7 +133,8 @@ func (l *loader) report(scanners []*scanner) {
 		l.b.LoseDetail(event.Limit, l.longText, "strings cut")
 	}
 	if l.db.wal {
-		l.b.LoseDetail(event.Truncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
+		l.b.LoseDetail(event.Truncated, 1, "a write-ahead log lies beside the export and is not read; open the export "+
+			"once with sqlite3 to merge it")
 	}
 	l.describe()
 }

@@ -60,7 +60,8 @@ func (r *rocpd) read() (*trace.Trace, error) {
 		}
 	}
 	if r.Table("rocpd_api") != nil && len(suffixes) == 0 {
-		return nil, fmt.Errorf("%w: a database of rpd (rocmProfileData), which is not read here: record with rocprofv3, or convert it to JSON with rpd2tracing.py", trace.ErrFormat)
+		return nil, fmt.Errorf("%w: a database of rpd (rocmProfileData), which is not read here: record with rocprofv3, "+
+			"or convert it to JSON with rpd2tracing.py", trace.ErrFormat)
 	}
 	if len(suffixes) == 0 {
 		return nil, trace.ErrOtherFormat

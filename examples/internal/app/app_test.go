@@ -62,7 +62,8 @@ func TestExitCodesAndStreams(t *testing.T) {
 	}{
 		{"defaults", nil, 0,
 			"hello world in red as text, auto, first, layers 0, demo true\n", "a note of two lines\n"},
-		{"every flag, one dash or two", strings.Fields("-who me --color blue -format json --boundaries anchor-opens --hash-layers=last --num-layers 7 --trace x --progress=false"), 0,
+		{"every flag, one dash or two", strings.Fields("-who me --color blue -format json --boundaries anchor-opens " +
+			"--hash-layers=last --num-layers 7 --trace x --progress=false"), 0,
 			"hello me in blue as json, anchor-opens, last, layers 7, demo false\n", "a note of two lines\n"},
 		{"an error is one line", []string{"--fail", "badly"}, 1,
 			"hello world in red as text, auto, first, layers 0, demo true\n",
@@ -80,7 +81,8 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{"after two dashes all is arguments", []string{"--", "--who"}, 0,
 			"hello world in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
 		{"two traces", []string{"file", "other"}, 2, "",
-			"hello: 2 traces are named, file and other among them, and hello reads one: name a directory, or see strata report for several (see hello -h)\n"},
+			"hello: 2 traces are named, file and other among them, and hello reads one: name a directory, or see strata " +
+				"report for several (see hello -h)\n"},
 		{"the trace twice", []string{"file", "--trace", "x"}, 2, "",
 			"hello: two traces are named: --trace x and file (see hello -h)\n"},
 		{"a switch in two words", []string{"--progress", "auto", "--who", "me"}, 0,
@@ -91,7 +93,8 @@ func TestExitCodesAndStreams(t *testing.T) {
 			"hello world in red as text, auto, first, layers 0, demo true\n",
 			"--no-toc has no effect\n--old is gone\na note of two lines\n"},
 		{"bad choice", []string{"--boundaries", "x"}, 2, "",
-			"hello: invalid value \"x\" for flag --boundaries: want one of auto, modules, repeats, anchor-closes, anchor-opens (see hello -h)\n"},
+			"hello: invalid value \"x\" for flag --boundaries: want one of auto, modules, repeats, anchor-closes, " +
+				"anchor-opens (see hello -h)\n"},
 		{"negative number", []string{"--num-layers", "-1"}, 2, "",
 			"hello: --num-layers -1: want a positive number, or 0 to find it (see hello -h)\n"},
 		{"output in no directory", []string{"--output", filepath.Join("no", "such", "dir")}, 1, "", ""},

@@ -220,7 +220,8 @@ func (p Program) takeTrace(env *Env) error {
 	}
 	switch {
 	case len(env.Args) > 1:
-		return fmt.Errorf("%d traces are named, %s and %s among them, and %s reads one: name a directory, or see strata report for several", len(env.Args), env.Args[0], env.Args[1], p.Name)
+		return fmt.Errorf("%d traces are named, %s and %s among them, and %s reads one: name a directory, or see strata "+
+			"report for several", len(env.Args), env.Args[0], env.Args[1], p.Name)
 	case env.Trace != "":
 		return fmt.Errorf("two traces are named: --trace %s and %s", env.Trace, env.Args[0])
 	}

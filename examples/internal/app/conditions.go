@@ -211,9 +211,11 @@ func (c Condition) AboveFloor(r *roofline.Report) gate.Check {
 		}
 	}
 	if math.IsInf(least, 1) {
-		return c.Untold("no pass has a floor of most of its GPU time: that needs the model's config.json, the GPU and the tokens of a pass")
+		return c.Untold("no pass has a floor of most of its GPU time: that needs the model's config.json, the GPU and the " +
+			"tokens of a pass")
 	}
-	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f%% of what it takes, wanted are at least %g%%", stage, 100*least, c.Limit))
+	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f%% of what it takes, wanted are at "+
+		"least %g%%", stage, 100*least, c.Limit))
 }
 
 // JudgeCoverage is [Env.Judge] for programs that judge only the condition CoverageLeft, of these GPUs.

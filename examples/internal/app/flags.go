@@ -71,7 +71,8 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.StringVar(&env.Trace, "trace", "", "`FILE|DIR`: trace to read (default: the built-in demo)")
 	}
 	if has(ModelFlags) {
-		fs.StringVar(&env.Config, "config", "", "`FILE`: config.json, or a public model's name (default: found near the trace)")
+		fs.StringVar(&env.Config, "config", "", "`FILE`: config.json, or a public model's name (default: found near the "+
+			"trace)")
 		fs.StringVar(&env.Profile, "profile", "", "`NAME|FILE`: model profile (default: from the config)")
 		fs.StringVar(&env.Anchor, "anchor-kernel", "",
 			"`TEXT`: part of the kernel name that marks blocks (default: the profile's)")

@@ -15,7 +15,8 @@ func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 	if !e.Demo() {
 		return e.LoadFile(ctx, e.Trace, o)
 	}
-	e.Notef("no --trace: showing the built-in demo trace (a small model's prefill and decode steps); --trace FILE reads your own")
+	e.Notef("no --trace: showing the built-in demo trace (a small model's prefill and decode steps); --trace FILE " +
+		"reads your own")
 	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()), o)
 	if err == nil {
 		e.judge(t)

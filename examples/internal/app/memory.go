@@ -164,7 +164,8 @@ func (b budget) explain(err error) error {
 	if !errors.As(err, &over) {
 		return err
 	}
-	return fmt.Errorf("%w; the budget is from this limit: %s; %s, or set the budget yourself with --memory-limit SIZE (0: none)", err, b.from, b.raise)
+	return fmt.Errorf("%w; the budget is from this limit: %s; %s, or set the budget yourself with --memory-limit SIZE "+
+		"(0: none)", err, b.from, b.raise)
 }
 
 // memoryLimit is the value of --memory-limit.

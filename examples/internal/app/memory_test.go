@@ -46,7 +46,8 @@ func TestMemoryBudgetIsWhatIsFree(t *testing.T) {
 			v1 + "/a/b/memory.limit_in_bytes": "1800\n", v1 + "/a/b/memory.usage_in_bytes": "1700\n",
 			v1 + "/a/b/memory.stat":       "inactive_file 1\ntotal_inactive_file 600\ntotal_active_file 100\n",
 			v1 + "/memory.limit_in_bytes": "9223372036854771712\n"}, 800, v1 + "/a/b/memory.limit_in_bytes"},
-		"address space": {map[string]string{limits: fmt.Sprintf("Limit  Soft Limit  Hard Limit  Units\nMax address space         %d                 unlimited            bytes\n", rlimit.Least+12*5000+2048),
+		"address space": {map[string]string{limits: fmt.Sprintf("Limit  Soft Limit  Hard Limit  Units\nMax address "+
+			"space         %d                 unlimited            bytes\n", rlimit.Least+12*5000+2048),
 			"/proc/self/status": "Name:\tx\nVmSize:\t       2 kB\n"}, 5000, "RLIMIT_AS"},
 		"address space that is not enough": {map[string]string{meminfo: available,
 			limits: fmt.Sprintf("Max address space         %d                 unlimited            bytes\n",

@@ -245,7 +245,8 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 		return err
 	}
 	if name := emptyPath(fs); name != "" {
-		return fmt.Errorf("--%s is given an empty value, perhaps of a variable that is not set: name a file, or leave the flag out", name)
+		return fmt.Errorf("--%s is given an empty value, perhaps of a variable that is not set: name a file, or leave the "+
+			"flag out", name)
 	}
 	if slices.Contains(env.Args, "") {
 		return errors.New("an argument is empty, perhaps of a variable that is not set")

@@ -157,7 +157,8 @@ func carried(t *testing.T, doc []byte, form pftracegen.Form) []byte {
 	return encoded(t, map[string]any{"baseTimeNanoseconds": d["baseTimeNanoseconds"], "traceEvents": kept})
 }
 
-// kindWithout is the category that an op or annotation seems to have where the format has none, as docs/format/pftrace.md
+// kindWithout is the category that an op or annotation seems to have where the format has none, as
+// docs/format/pftrace.md
 // says.
 func kindWithout(name, args, category string) string {
 	has := func(list ...string) bool {
@@ -165,7 +166,8 @@ func kindWithout(name, args, category string) string {
 	}
 	named := strings.HasPrefix(name, "autograd::") || strings.Contains(name, "::") && !strings.ContainsAny(name, " [(")
 	switch {
-	case has("Sequence number", "Fwd thread id", "Collective name"), has("Input ", "Concrete Inputs", "External id") && named:
+	case has("Sequence number", "Fwd thread id", "Collective name"), has("Input ", "Concrete Inputs", "External id") &&
+		named:
 		return "cpu_op"
 	case has("Input ", "Concrete Inputs", "External id"):
 		return "user_annotation"

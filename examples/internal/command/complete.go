@@ -53,7 +53,8 @@ func completion(args []string, stdout, stderr io.Writer) int {
 			return exitCode(stderr, printed(io.WriteString(stdout, "usage: "+name+" completion bash|zsh|fish|powershell\n")))
 		}
 	}
-	fmt.Fprintf(stderr, "%s completion: name a shell: bash, zsh, fish or powershell; for bash: source <(%s completion bash)\n", name, name)
+	fmt.Fprintf(stderr, "%s completion: name a shell: bash, zsh, fish or powershell; for bash: source <(%s completion "+
+		"bash)\n", name, name)
 	return app.ExitUsage
 }
 

@@ -164,7 +164,8 @@ func explained(list []finding.Topic, full bool) string {
 // catalogue is docs/findings.md: what each identifier means, and what to do.
 func catalogue(list []finding.Topic) string {
 	var b strings.Builder
-	b.WriteString("# Findings\n\nEvery identifier in reports and documents, written by `strata explain --format markdown`.\n" +
+	b.WriteString("# Findings\n\nEvery identifier in reports and documents, written by `strata explain --format " +
+		"markdown`.\n" +
 		"`strata explain ID` adds how it is found, what it cannot know, the source and the next command.\n")
 	var section finding.Section
 	page := ""

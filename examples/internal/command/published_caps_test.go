@@ -79,8 +79,10 @@ var published = []struct{ what, shown string }{
 	{"the pattern of launches", "patterns 2 to 5 of the published root-cause guide (launches,"},
 	{"the pattern of bookkeeping", "patterns 2 to 5 of the published root-cause guide (launches, bookkeeping,"},
 	{"the pattern of compilation", "patterns 2 to 5 of the published root-cause guide (launches, bookkeeping, JIT,"},
-	{"the pattern of context-only steps", "patterns 2 to 5 of the published root-cause guide (launches, bookkeeping, JIT, context-only steps)"},
-	{"the reasons ALLOC, CUSTOM_OP, GRAPH_SPLIT", "the reasons ALLOC, CUSTOM_OP and GRAPH_SPLIT were tried on generated traces only"},
+	{"the pattern of context-only steps", "patterns 2 to 5 of the published root-cause guide (launches, bookkeeping, " +
+		"JIT, context-only steps)"},
+	{"the reasons ALLOC, CUSTOM_OP, GRAPH_SPLIT", "the reasons ALLOC, CUSTOM_OP and GRAPH_SPLIT were tried on " +
+		"generated traces only"},
 	{"stragglers of a directory of ranks", "examples/internal/programs TestHostDetectDirectoryOfRanks"},
 	{"the handoff of one run", "hostoverhead TestHandoffOfOneRun"},
 	{"the handoff's source function", "`source_function` of a handoff"},
@@ -126,14 +128,21 @@ func TestPublishedCapabilities(t *testing.T) {
 
 // oldFlags are the flags of the published scripts, by the command that replaces each script.
 var oldFlags = map[string]string{
-	"layer-timeline":  "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --show-all-passes --gpu-type --tp --ep --serving-mode",
-	"layer-breakdown": "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layer --compare-layer --format --output",
-	"perfetto-map":    "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layers",
-	"triage":          "--input --mapping-input --formal-input --framework --url --mapping-url --formal-url --output-dir --mapping-output-dir --formal-output-dir --profile-prefix --mapping-profile-prefix --formal-profile-prefix --num-steps --start-step --warmup-steps --profile-by-stage --no-profile-by-stage --merge-profiles --no-merge-profiles --profile-workload --prefill-input-len --prefill-output-len --decode-input-len --decode-output-len --probe-requests --probe-prompt --probe-max-new-tokens --probe-delay --pid-substring --kernel-table-limit --overlap-table-limit",
-	"triage-bundle":   "--analysis-root --analysis-file --title --include-toc --output",
-	"capture probe":   "--url --requests --max-tokens --timeout --prompt",
-	"host-detect":     "--trace --output --gpu-idle-threshold --launch-threshold --gpu-util-threshold --no-m3 --json-only",
-	"host-compare":    "--baseline --target --baseline-label --target-label --tp-size --output",
+	"layer-timeline": "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass " +
+		"--show-all-passes --gpu-type --tp --ep --serving-mode",
+	"layer-breakdown": "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layer " +
+		"--compare-layer --format --output",
+	"perfetto-map": "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layers",
+	"triage": "--input --mapping-input --formal-input --framework --url --mapping-url --formal-url " +
+		"--output-dir --mapping-output-dir --formal-output-dir --profile-prefix --mapping-profile-prefix " +
+		"--formal-profile-prefix --num-steps --start-step --warmup-steps --profile-by-stage --no-profile-by-stage " +
+		"--merge-profiles --no-merge-profiles --profile-workload --prefill-input-len --prefill-output-len " +
+		"--decode-input-len --decode-output-len --probe-requests --probe-prompt --probe-max-new-tokens --probe-delay " +
+		"--pid-substring --kernel-table-limit --overlap-table-limit",
+	"triage-bundle": "--analysis-root --analysis-file --title --include-toc --output",
+	"capture probe": "--url --requests --max-tokens --timeout --prompt",
+	"host-detect":   "--trace --output --gpu-idle-threshold --launch-threshold --gpu-util-threshold --no-m3 --json-only",
+	"host-compare":  "--baseline --target --baseline-label --target-label --tp-size --output",
 }
 
 // TestOldFlagsAreMapped: each is named in docs/differences.md and taken by the command.

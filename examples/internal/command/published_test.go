@@ -40,39 +40,60 @@ var publishedLines = []struct{ line, says string }{
 	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4",
 		"43 layers"},
 	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json", "steady"},
-	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3", "mhc_"},
-	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3 --format compute-flow", "mhc_"},
-	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3 --format json", `"kernels"`},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3",
+		"mhc_"},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer " +
+		"3 --format compute-flow", "mhc_"},
+	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer " +
+		"3 --format json", `"kernels"`},
 	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 2 --compare-layer 3", "mhc_"},
 	{"perfetto_time_mapper.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json", "Perfetto"},
 	{"perfetto_time_mapper.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layers 2,3,38,42", "42"},
 
 	{"analyze_llm_torch_profile.py --input /path/to/profile_dir_or_trace.json.gz", "Kernel Table"},
 	{"analyze_llm_torch_profile.py --framework sglang --input /path/to/TP-0-DECODE.trace.json.gz", "Framework: SGLang"},
-	{"analyze_llm_torch_profile.py --framework sglang --input /path/to/on/decode --kernel-table-limit 15 --overlap-table-limit 10", "Kernel Table"},
+	{"analyze_llm_torch_profile.py --framework sglang --input /path/to/on/decode --kernel-table-limit 15 " +
+		"--overlap-table-limit 10", "Kernel Table"},
 	{"analyze_llm_torch_profile.py --mapping-input /path/to/graph_off_profile_dir --formal-input /path/to/graph_on_profile_dir", "Kernel Table"},
-	{"analyze_llm_torch_profile.py --framework vllm --mapping-input /path/to/eager-mapping --formal-input /path/to/warmed-graph", "Framework: vLLM"},
+	{"analyze_llm_torch_profile.py --framework vllm --mapping-input /path/to/eager-mapping --formal-input " +
+		"/path/to/warmed-graph", "Framework: vLLM"},
 	{"analyze_llm_torch_profile.py triage --input /path/to/profile_dir_or_trace.json.gz", "Kernel Table"},
 	{"analyze_sglang_torch_profile.py --input /path/to/profile_dir_or_trace.json.gz", "Kernel Table"},
-	{"analyze_llm_torch_profile.py --framework sglang --url http://127.0.0.1:30000 --output-dir /path/to/sglang_profile_live --num-steps 5 --warmup-steps 10 --profile-by-stage --profile-workload both", "### decode"},
-	{"analyze_llm_torch_profile.py --framework sglang --url http://127.0.0.1:30000 --output-dir /path/to/sglang_profile_live --profile-workload decode --warmup-steps 10 --num-steps 5 --profile-by-stage", "### decode"},
-	{"analyze_llm_torch_profile.py --framework vllm --url http://127.0.0.1:8000 --output-dir /path/to/vllm_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "### decode"},
-	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url http://127.0.0.1:31026 --num-steps 5 --profile-by-stage", "mapping"},
-	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url http://127.0.0.1:31026 --mapping-output-dir /path/to/mapping_live --formal-output-dir /path/to/formal_live --mapping-profile-prefix linear_w1_decode --formal-profile-prefix tree_w7_b64_decode --profile-workload decode --warmup-steps 10 --num-steps 5", "mapping"},
+	{"analyze_llm_torch_profile.py --framework sglang --url http://127.0.0.1:30000 --output-dir " +
+		"/path/to/sglang_profile_live --num-steps 5 --warmup-steps 10 --profile-by-stage --profile-workload both",
+		"### decode"},
+	{"analyze_llm_torch_profile.py --framework sglang --url http://127.0.0.1:30000 --output-dir " +
+		"/path/to/sglang_profile_live --profile-workload decode --warmup-steps 10 --num-steps 5 --profile-by-stage",
+		"### decode"},
+	{"analyze_llm_torch_profile.py --framework vllm --url http://127.0.0.1:8000 --output-dir /path/to/vllm_profile " +
+		"--num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "### decode"},
+	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url " +
+		"http://127.0.0.1:31026 --num-steps 5 --profile-by-stage", "mapping"},
+	{"analyze_llm_torch_profile.py --framework sglang --mapping-url http://127.0.0.1:31025 --formal-url " +
+		"http://127.0.0.1:31026 --mapping-output-dir /path/to/mapping_live --formal-output-dir /path/to/formal_live " +
+		"--mapping-profile-prefix linear_w1_decode --formal-profile-prefix tree_w7_b64_decode --profile-workload decode " +
+		"--warmup-steps 10 --num-steps 5", "mapping"},
 
-	{"analyze_llm_torch_profile.py --framework trtllm --url http://127.0.0.1:8000 --output-dir /shared/path --num-steps 5 --no-profile-by-stage --profile-workload both", "### decode"},
-	{"analyze_llm_torch_profile.py --framework trtllm --url http://127.0.0.1:8000 --output-dir /shared/path --num-steps 5 --no-profile-by-stage", "Framework: TensorRT-LLM"},
-	{"analyze_llm_torch_profile.py --framework trtllm --mapping-url http://127.0.0.1:8000 --formal-url http://127.0.0.1:8001 --mapping-output-dir /shared/path --formal-output-dir /shared/formal --num-steps 5 --no-profile-by-stage", "mapping"},
+	{"analyze_llm_torch_profile.py --framework trtllm --url http://127.0.0.1:8000 --output-dir /shared/path " +
+		"--num-steps 5 --no-profile-by-stage --profile-workload both", "### decode"},
+	{"analyze_llm_torch_profile.py --framework trtllm --url http://127.0.0.1:8000 --output-dir /shared/path " +
+		"--num-steps 5 --no-profile-by-stage", "Framework: TensorRT-LLM"},
+	{"analyze_llm_torch_profile.py --framework trtllm --mapping-url http://127.0.0.1:8000 --formal-url " +
+		"http://127.0.0.1:8001 --mapping-output-dir /shared/path --formal-output-dir /shared/formal --num-steps 5 --no-profile-by-stage", "mapping"},
 	{"analyze_llm_torch_profile.py --input /shared/path/trace.json", "Kernel Table"},
-	{"analyze_llm_torch_profile.py --framework tokenspeed --url http://127.0.0.1:8000 --output-dir /path/to/tokenspeed_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "Framework: TokenSpeed"},
+	{"analyze_llm_torch_profile.py --framework tokenspeed --url http://127.0.0.1:8000 --output-dir " +
+		"/path/to/tokenspeed_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both",
+		"Framework: TokenSpeed"},
 
 	{"render_triage_markdown_bundle.py --analysis-root /path/to/runs --output /path/to/runs/bundle.md", ""},
 	{"probe_llm_server.py --url http://127.0.0.1:30000 --requests 3 --max-tokens 8 --timeout 5 --prompt one",
 		`"latency`},
 
 	{"detect_host_overhead.py --trace /path/to/trace.sqlite --output /path/to/verdict.json", ""},
-	{"analyze_host_overhead.py --baseline /path/to/baseline/trace.sqlite --target /path/to/target/trace.sqlite --baseline-label v1.1 --target-label main --output /path/to/output/analysis.txt", ""},
-	{"analyze_host_overhead.py --baseline baseline.sqlite --target target.sqlite --baseline-label v1.1 --target-label main --output analysis.txt", ""},
+	{"analyze_host_overhead.py --baseline /path/to/baseline/trace.sqlite --target /path/to/target/trace.sqlite " +
+		"--baseline-label v1.1 --target-label main --output /path/to/output/analysis.txt", ""},
+	{"analyze_host_overhead.py --baseline baseline.sqlite --target target.sqlite --baseline-label v1.1 --target-label " +
+		"main --output analysis.txt", ""},
 	{"analyze_host_overhead.py --baseline /path/to/trace.sqlite --baseline-label current", "current"},
 	{"analyze_host_overhead.py --mock", "run"},
 }

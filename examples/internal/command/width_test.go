@@ -79,7 +79,8 @@ func baseNames(t *testing.T) bases {
 	return out
 }
 
-// cut are the pieces of base names of which dots in a text stand for the rest. Arguments of templates are no base names.
+// cut are the pieces of base names of which dots in a text stand for the rest. Arguments of templates are no base
+// names.
 func (b bases) cut(text string) (out []string) {
 	const dots, letters = "...", 8
 	word := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
@@ -90,7 +91,8 @@ func (b bases) cut(text string) (out []string) {
 		if start > 0 && strings.HasPrefix(before[start:], "    ") { // goes on
 			column := at + 1 - start
 			start = strings.LastIndexByte(before[:start-1], '\n') + 1
-			if above := strings.Fields(before[min(start+column, at+1):]); strings.HasSuffix(before[:at+1], " ") && len(above) > 1 {
+			if above := strings.Fields(before[min(start+column, at+1):]); strings.HasSuffix(before[:at+1], " ") &&
+				len(above) > 1 {
 				head = above[0] + head // the name begins in the line above
 			}
 		}
@@ -116,8 +118,9 @@ func (b bases) cut(text string) (out []string) {
 // TestCutNamesAreFound: the check finds what it is for.
 func TestCutNamesAreFound(t *testing.T) {
 	b := bases{"flash_fwd_splitkv_kernel": true, "flash_fwd": true}
-	for text, want := range map[string]int{"a flash_fwd_splitkv... b": 1, "flash_fwd_splitkv_kernel...": 0, "...splitkv_kernel 1": 1,
-		"flash_fwd...": 0, "copy<flash_fwd_spl...>": 0, "...": 0} {
+	for text, want := range map[string]int{"a flash_fwd_splitkv... b": 1, "flash_fwd_splitkv_kernel...": 0,
+		"...splitkv_kernel 1": 1,
+		"flash_fwd...":        0, "copy<flash_fwd_spl...>": 0, "...": 0} {
 		if got := b.cut(text); len(got) != want {
 			t.Errorf("%q: %q, want %d", text, got, want)
 		}

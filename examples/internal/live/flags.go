@@ -114,7 +114,8 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP`: first step of the window; 0: the next one (not every server)")
 	s.delay = seconds(5 * time.Second)
 	fs.Var(&s.delay, "probe-delay", "`TIME`: pause between arming the profiler and the first request")
-	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER`: index of the first prompt; 0: a new one, unknown to prefix caches")
+	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER`: index of the first prompt; 0: a new one, unknown to prefix "+
+		"caches")
 	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false,
 		"ignore end-of-sequence tokens (a second try always does)")
 	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER`: requests in flight, the batch of a decode window")

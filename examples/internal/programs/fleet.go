@@ -42,9 +42,10 @@ func (o *fleetOptions) flags(fs *flag.FlagSet, usual string) {
 func Digest() app.Program {
 	var o fleetOptions
 	return app.Program{
-		Name:    "digest",
-		Summary: "writes one line of JSON per GPU with its steps, operators, causes of idle time and collectives. `strata fleet` combines them.",
-		Args:    "FILE|DIR...",
+		Name: "digest",
+		Summary: "writes one line of JSON per GPU with its steps, operators, causes of idle time and collectives. `strata " +
+			"fleet` combines them.",
+		Args: "FILE|DIR...",
 		Examples: []string{
 			"digest runs/qwen --output ranks.ndjson",
 			"digest runs/ --shard 3/64 --output shard-3.ndjson   # one of 64 jobs; strata fleet reduce joins them",

@@ -127,7 +127,8 @@ func fleetArchive(t *testing.T, dir string) string {
 	return path
 }
 
-// TestFleetBadRanks: an empty rank, one that is no gzip and one that is cut off are lines of the report; --strict refuses
+// TestFleetBadRanks: an empty rank, one that is no gzip and one that is cut off are lines of the report; --strict
+// refuses
 // them.
 func TestFleetBadRanks(t *testing.T) {
 	dir := write(t, ranks.Config{Seed: 2, Steps: 2, Layers: 6, Replicas: []ranks.Replica{{Numbered: true}}})

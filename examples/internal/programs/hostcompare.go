@@ -25,9 +25,10 @@ type hostCompareOptions struct {
 func HostCompare() app.Program {
 	var o hostCompareOptions
 	return app.Program{
-		Name:    "host-compare",
-		Summary: "compares the host operations of two runs step by step, and whether time is lost between or within steps. With one trace it breaks its steps down.",
-		Args:    "[BASELINE TARGET | FILE]",
+		Name: "host-compare",
+		Summary: "compares the host operations of two runs step by step, and whether time is lost between or within " +
+			"steps. With one trace it breaks its steps down.",
+		Args: "[BASELINE TARGET | FILE]",
 		Examples: []string{
 			"host-compare old.sqlite new.sqlite",
 			"host-compare --baseline old.sqlite --target new.sqlite",
@@ -44,7 +45,8 @@ func HostCompare() app.Program {
 			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME`: label of the baseline")
 			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME`: label of the target")
 			fs.IntVar(&o.tp, "tp-size", 0, "`SIZE`: ranks to divide summed times by (default: the GPUs in the trace)")
-			fs.StringVar(&o.failOn, "fail-on", "", "`LIMIT`: 'regression 3%': exit 3 if an operation is slower by 3% of a step, 4 undecided")
+			fs.StringVar(&o.failOn, "fail-on", "", "`LIMIT`: 'regression 3%': exit 3 if an operation is slower by 3% of a "+
+				"step, 4 undecided")
 			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit with 0 if --fail-on is undecided")
 			fs.IntVar(&o.gaps, "gaps", 10, "`NUMBER`: longest gaps of a single run to list")
 		},
@@ -152,7 +154,8 @@ func compareHostRuns(ctx context.Context, env *app.Env, o hostCompareOptions) er
 }
 
 // writeHostCompare prints a comparison; b is the target.
-func writeHostCompare(ctx context.Context, env *app.Env, o hostCompareOptions, b *layer.Analysis, c *hostoverhead.Comparison) error {
+func writeHostCompare(ctx context.Context, env *app.Env, o hostCompareOptions, b *layer.Analysis,
+	c *hostoverhead.Comparison) error {
 	if env.Document() {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {

@@ -42,7 +42,8 @@ func TestHostCompareComparisonOfGeneratedRuns(t *testing.T) {
 func TestHostCompareSyntheticPair(t *testing.T) {
 	baseline, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"),
 		testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
-	r := apptest.MustRun(t, HostCompare(), "--baseline", baseline, "--target", target, "--tp-size", "2", "--format", "json")
+	r := apptest.MustRun(t, HostCompare(), "--baseline", baseline, "--target", target, "--tp-size", "2", "--format",
+		"json")
 	if short := apptest.MustRun(t, HostCompare(), baseline, target, "--tp-size", "2", "--format",
 		"json"); short.Stdout != r.Stdout {
 		t.Error("without flags the two runs are compared in another way")
@@ -76,7 +77,8 @@ func TestHostCompareSyntheticPair(t *testing.T) {
 	}
 }
 
-// TestHostCompareTextNamesItsSteps: the text says, as the document does, how many iterations there are and how many of them count.
+// TestHostCompareTextNamesItsSteps: the text says, as the document does, how many iterations there are and how many of
+// them count.
 func TestHostCompareTextNamesItsSteps(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
 	var doc struct {

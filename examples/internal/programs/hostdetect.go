@@ -51,12 +51,15 @@ func HostDetect() app.Program {
 	d := published.HostThresholds()
 	return app.Program{
 		Name: "host-detect",
-		Summary: "bounds how much faster a run could be if the host cost nothing, and gives every idle nanosecond of the GPU a cause, with doubts and next steps.\n" +
-			"Reads every trace format of strata; a directory or pattern gives every rank. docs/host-verdict.md explains the verdict.",
+		Summary: "bounds how much faster a run could be if the host cost nothing, and gives every idle nanosecond of the " +
+			"GPU a cause, with doubts and next steps.\n" +
+			"Reads every trace format of strata; a directory or pattern gives every rank. docs/host-verdict.md explains the " +
+			"verdict.",
 		Examples: []string{
 			"host-detect --trace run.sqlite",
 			"host-detect --trace run.sqlite --output verdict.json",
-			"host-detect --trace traces/                                                 # every rank, and who the others wait for",
+			"host-detect --trace traces/                                                 # every rank, and who the others " +
+				"wait for",
 			"host-detect --trace run.sqlite --devices merged --comparable --json-only    # the published detector's figures",
 			"host-detect --trace TP-0-DECODE.trace.json.gz                               # a torch.profiler trace",
 		},
@@ -196,7 +199,8 @@ func detectHost(ctx context.Context, env *app.Env, o hostDetectOptions) error {
 
 // verdict judges what is named. It returns the analyses that the page and the handoff need: of several ranks that of
 // the one that decides, in its place, where one of these is asked for.
-func (o hostDetectOptions) verdict(ctx context.Context, env *app.Env) (*hostoverhead.Verdict, []*layer.Analysis, error) {
+func (o hostDetectOptions) verdict(ctx context.Context, env *app.Env) (*hostoverhead.Verdict, []*layer.Analysis,
+	error) {
 	if o.page.Wanted() {
 		o.gaps = max(o.gaps, strata.PageGaps)
 	}
@@ -296,7 +300,8 @@ func (o hostDetectOptions) ranks(ctx context.Context, env *app.Env, many *strata
 }
 
 // write prints the verdict.
-func (o hostDetectOptions) write(ctx context.Context, env *app.Env, ranks []*layer.Analysis, v *hostoverhead.Verdict) error {
+func (o hostDetectOptions) write(ctx context.Context, env *app.Env, ranks []*layer.Analysis,
+	v *hostoverhead.Verdict) error {
 	if err := replay.Explain(ctx, ranks, v); err != nil {
 		return err
 	}

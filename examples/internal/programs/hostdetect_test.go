@@ -108,7 +108,8 @@ func TestHostDetectOutputNameTellsTheFormat(t *testing.T) {
 	}
 }
 
-// TestHostDetectDirectoryOfRanks: every rank is judged, the one that loses most decides, and the one that the others wait for is
+// TestHostDetectDirectoryOfRanks: every rank is judged, the one that loses most decides, and the one that the others
+// wait for is
 // named, although every file has a clock of its own.
 func TestHostDetectDirectoryOfRanks(t *testing.T) {
 	dir := t.TempDir()
@@ -188,7 +189,8 @@ func TestHostDetectHostShareIsTheLibrarys(t *testing.T) {
 
 func TestHostDetectThresholdFlagsAreUsed(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
-	strict := parseHostReport(t, apptest.MustRun(t, HostDetect(), "--trace", path, "--format", "json", "--gpu-idle-threshold",
+	strict := parseHostReport(t, apptest.MustRun(t, HostDetect(), "--trace", path, "--format", "json",
+		"--gpu-idle-threshold",
 		"0.97", "--gpu-util-threshold", "0.03", "--launch-threshold", "0.77", "--no-m3").Stdout)
 	if strict.Published.Verdict != "YES" || strict.Verdict != "YES" { // generation has limits of its own
 		t.Errorf("published %s, verdict %s", strict.Published.Verdict, strict.Verdict)
@@ -233,7 +235,8 @@ func TestHostDetectWrongUsage(t *testing.T) {
 	}
 }
 
-// TestHostDetectDocsReadRealReports: the three reports that docs/host-verdict.md reads line by line are what the program prints.
+// TestHostDetectDocsReadRealReports: the three reports that docs/host-verdict.md reads line by line are what the
+// program prints.
 func TestHostDetectDocsReadRealReports(t *testing.T) {
 	page := readHostReport(t, "../../../docs/host-verdict.md")
 	_, page, found := strings.Cut(page, "\n## Three reports")

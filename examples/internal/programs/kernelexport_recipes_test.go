@@ -60,7 +60,8 @@ func TestKernelExportRecipes(t *testing.T) {
 				t.Fatalf("%d recipes, want %d", len(recipes), c.want)
 			}
 			if c.run == nil {
-				t.Skipf("SKIPPED: nothing installed runs the %s recipes of docs/export.md: duckdb, or @duckdb/node-api for Node, and pandas", language)
+				t.Skipf("SKIPPED: nothing installed runs the %s recipes of docs/export.md: duckdb, or @duckdb/node-api for "+
+					"Node, and pandas", language)
 			}
 			said := ""
 			for _, r := range recipes {

@@ -244,7 +244,8 @@ func TestKernelExportWhatIsNoTraceIsRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// TestKernelExportCostsAddUpToTheReport: the columns of a real replay, which records no shapes, are those of its operators: the
+// TestKernelExportCostsAddUpToTheReport: the columns of a real replay, which records no shapes, are those of its
+// operators: the
 // products of 36 layers and the head, each at one kernel, and no floor above the time that it took.
 func TestKernelExportCostsAddUpToTheReport(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
@@ -295,7 +296,8 @@ func TestKernelExportCostsAddUpToTheReport(t *testing.T) {
 	}
 }
 
-// TestKernelExportExpertsHaveTheFloorOfOneToken: whatever tokens choose, the experts of one are read; nothing is faster than that.
+// TestKernelExportExpertsHaveTheFloorOfOneToken: whatever tokens choose, the experts of one are read; nothing is faster
+// than that.
 func TestKernelExportExpertsHaveTheFloorOfOneToken(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	config := testdata.Shared(t, "configs/qwen3-30b-a3b.json")
@@ -315,7 +317,8 @@ func TestKernelExportExpertsHaveTheFloorOfOneToken(t *testing.T) {
 	}
 }
 
-// TestKernelExportCostsWithoutConfig: without a model only work whose shapes are recorded is counted, and the launch is as recorded;
+// TestKernelExportCostsWithoutConfig: without a model only work whose shapes are recorded is counted, and the launch is
+// as recorded;
 // the demo has its model.
 func TestKernelExportCostsWithoutConfig(t *testing.T) {
 	counted := func(r map[string]string) bool { return r["gflop"] != "" && r["floor_ns"] != "" }

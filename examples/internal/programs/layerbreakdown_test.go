@@ -21,14 +21,17 @@ func TestLayerBreakdownHelp(t *testing.T) {
 }
 
 func TestLayerBreakdownDemo(t *testing.T) {
-	apptest.Golden(t, "testdata/layer-breakdown/demo.golden", apptest.MustRun(t, LayerBreakdown(), "--layer", "1", "--compare-layer",
-		"0").Stdout)
+	apptest.Golden(t, "testdata/layer-breakdown/demo.golden",
+		apptest.MustRun(t, LayerBreakdown(), "--layer", "1", "--compare-layer",
+			"0").Stdout)
 }
 
-// TestLayerBreakdownComputeFlowOfAReplay: shapes come from the eager twins of the replayed kernels, side stream included.
+// TestLayerBreakdownComputeFlowOfAReplay: shapes come from the eager twins of the replayed kernels, side stream
+// included.
 func TestLayerBreakdownComputeFlowOfAReplay(t *testing.T) {
-	apptest.Golden(t, "testdata/layer-breakdown/flow.golden", apptest.MustRun(t, LayerBreakdown(), "--fwd-pass", "4", "--layer", "1",
-		"--format", "compute-flow").Stdout)
+	apptest.Golden(t, "testdata/layer-breakdown/flow.golden",
+		apptest.MustRun(t, LayerBreakdown(), "--fwd-pass", "4", "--layer", "1",
+			"--format", "compute-flow").Stdout)
 }
 
 // document runs the program and reads its JSON.

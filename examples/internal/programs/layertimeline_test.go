@@ -102,8 +102,10 @@ func TestLayerTimelineJSONHasTheAgreedFields(t *testing.T) {
 			}
 		}
 	}
-	has("the document", doc, "trace config profile anchor boundaries blocks_per_layer num_layers num_kernels num_anchors evidence health passes steady_pass steady_reason layers clusters summary")
-	has("a pass", doc["passes"].([]any)[0], "index start_s end_s duration_ms avg_layer_ms first_layer_ms stage batch tokens partial note")
+	has("the document", doc, "trace config profile anchor boundaries blocks_per_layer num_layers num_kernels "+
+		"num_anchors evidence health passes steady_pass steady_reason layers clusters summary")
+	has("a pass", doc["passes"].([]any)[0], "index start_s end_s duration_ms avg_layer_ms first_layer_ms stage batch "+
+		"tokens partial note")
 	has("a layer", doc["layers"].([]any)[0], "index compress_ratio type hash wall_ms sum_ms categories ar_count kernels")
 	has("a cluster", doc["clusters"].([]any)[0], "type count avg_wall_ms avg_sum_ms share")
 	if n := len(doc["layers"].([]any)); n != 8 {
@@ -144,7 +146,8 @@ func TestLayerTimelineFlagsAndErrors(t *testing.T) {
 	}
 }
 
-// TestLayerTimelineRealTraces: every trace with GPU work gives a report whose lines fit a wide terminal, and says what it found.
+// TestLayerTimelineRealTraces: every trace with GPU work gives a report whose lines fit a wide terminal, and says what
+// it found.
 func TestLayerTimelineRealTraces(t *testing.T) {
 	for name, says := range map[string]string{
 		"sglang-qwen3-8b-decode-graph-mi300.json.gz":    "Found: 36 layers (from repeats)",

@@ -29,8 +29,8 @@ func Report() app.Program {
 	var o reportOptions
 	return app.Program{
 		Name: "report",
-		Summary: "reports on a trace of LLM inference: health, verdict, findings ranked by time with fix and next command,\n" +
-			"then passes, operators and their floors, exposed time and fusions.",
+		Summary: "reports on a trace of LLM inference: health, verdict, findings ranked by time with fix and next " +
+			"command,\nthen passes, operators and their floors, exposed time and fusions.",
 		Args: "[FILE|DIR...]",
 		Examples: []string{
 			"report x.json.gz                                   # the model's config.json is looked for beside it",
@@ -38,7 +38,8 @@ func Report() app.Program {
 			"report prefill.json.gz decode.json.gz              # several files, a directory or a pattern",
 			"report runs/qwen --format json | jq .findings",
 			"report x.json.gz --format issue                    # 40 lines of Markdown for a GitHub issue, nothing private",
-			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit --output strata.xml",
+			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit " +
+				"--output strata.xml",
 		},
 		Common:  app.AllFlags,
 		Formats: []app.Format{app.Text, app.Markdown, app.JSON, app.Issue, app.Benchfmt},

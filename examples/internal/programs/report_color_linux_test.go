@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestReportColourAndWidthOfATerminal: a terminal gets colours and tables that fit it, unless its user wants no colours or
+// TestReportColourAndWidthOfATerminal: a terminal gets colours and tables that fit it, unless its user wants no colours
+// or
 // it has none.
 func TestReportColourAndWidthOfATerminal(t *testing.T) {
 	for _, c := range []struct {

@@ -52,7 +52,8 @@ func TestSpeedOfLightPlanWithoutATrace(t *testing.T) {
 	}
 }
 
-// TestSpeedOfLightPeaks: half the bandwidth of the data sheet doubles what weights take, and a peak of arithmetic leaves that
+// TestSpeedOfLightPeaks: half the bandwidth of the data sheet doubles what weights take, and a peak of arithmetic
+// leaves that
 // alone.
 func TestSpeedOfLightPeaks(t *testing.T) {
 	args := []string{"--config", llama(t), "--device", "H100", "--tokens", "1", "--tp", "4", "--format", "json"}
@@ -148,7 +149,8 @@ func TestSpeedOfLightDemoHasItsModel(t *testing.T) {
 	}
 }
 
-// --all-ranks takes the other ranks of a directory: collectives are divided into transfer and waiting. --html writes the report of the first rank.
+// --all-ranks takes the other ranks of a directory: collectives are divided into transfer and waiting. --html writes
+// the report of the first rank.
 func TestSpeedOfLightAllRanksAndHTML(t *testing.T) {
 	dir := t.TempDir()
 	for rank := range 2 {
@@ -214,7 +216,8 @@ func TestSpeedOfLightNsysExport(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r := apptest.MustRun(t, SpeedOfLight(), "--trace", nsysExport(t), "--config", config, "--kv-len", "500", "--format", "json")
+	r := apptest.MustRun(t, SpeedOfLight(), "--trace", nsysExport(t), "--config", config, "--kv-len", "500", "--format",
+		"json")
 	var got roofline.Report
 	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
 		t.Fatal(err)

@@ -40,8 +40,10 @@ func WhatIf() app.Program {
 	var list edits
 	return app.Program{
 		Name: "what-if",
-		Summary: "predicts the step time after one change: a cause of idle time removed, the host one step ahead, all launches in one graph,\n" +
-			"a faster kernel, or fused kernels. Changes that the trace cannot support are refused with a reason (docs/what-if.md).",
+		Summary: "predicts the step time after one change: a cause of idle time removed, the host one step ahead, all " +
+			"launches in one graph,\n" +
+			"a faster kernel, or fused kernels. Changes that the trace cannot support are refused with a reason " +
+			"(docs/what-if.md).",
 		Examples: []string{
 			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
 			"what-if --trace run.json.gz --edit overlap --edit graphs",
@@ -51,7 +53,8 @@ func WhatIf() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "`EDIT`: see docs/what-if.md; N is a name, F a factor: cause=N, sync=N, kernel=N*F, overlap, graphs, fuse=N+N*F, chain=N, kernels-of=FILE; repeatable")
+			fs.Var(&list, "edit", "`EDIT`: see docs/what-if.md; N is a name, F a factor: cause=N, sync=N, kernel=N*F, "+
+				"overlap, graphs, fuse=N+N*F, chain=N, kernels-of=FILE; repeatable")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return runWhatIf(ctx, env, list) },
 	}

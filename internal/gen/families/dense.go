@@ -70,7 +70,8 @@ func gemma3() Family {
 			window := either(i%6 == 5, fa3, "cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2,Local>>>>")
 			return join(first(i, vNorm, vAddNorm), tile("64x8_64x16_4x1"), vNorm, vNorm, vRope, vCache, window,
 				either(prefill, "", fa3Join), tile("64x8_64x16_2x1"), vNorm,
-				vAddNorm, tile("128x8_64x12_4x1"), "vllm::act_and_mul_kernel<c10::BFloat16,&(vllm::gelu_tanh_kernel),true>", tile("64x8_64x16_1x4"), vNorm)
+				vAddNorm, tile("128x8_64x12_4x1"), "vllm::act_and_mul_kernel<c10::BFloat16,&(vllm::gelu_tanh_kernel),true>",
+				tile("64x8_64x16_1x4"), vNorm)
 		}, head(vAddNorm))
 	})
 }

@@ -112,7 +112,8 @@ func deepSeekTensorRT() Family {
 			return join(l, "tensorrt_llm::kernels::dsv3MinLatencyKernels::router_gemm_kernel_float_output<__nv_bfloat16,128,8,4,256,7168>", gemm("64x8_shared1"), "triton_silu_mul", gemm("64x8_shared2"),
 				"moe::dev::routing::routingDeepSeek::routingMainKernel<moe::dev::routing::routingDeepSeek::KernelParams<float,__nv_bfloat16,256>>", "moe::dev::routing::routingDeepSeek::routingIndicesClusterKernel<float>",
 				"bmm_E2m1_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_rM_TN_transOut_schPd2x1x2x3_swiGlu_dynB_sm100f",
-				"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_rM_TN_transOut_dynB_sm100f", "moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<__nv_bfloat16>>")
+				"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_rM_TN_transOut_dynB_sm100f",
+				"moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<__nv_bfloat16>>")
 		}, join(fused, tile("256x8_64x8_4x1"), copyEl, argmax))
 	})
 }
@@ -120,7 +121,8 @@ func deepSeekTensorRT() Family {
 func glm45() Family {
 	return family("GLM-4.5-Air, vLLM, TP 4", func(prefill bool) Order {
 		return order(join(gather, vReduce), 46, func(i int) string {
-			ffn := join(tile("64x8_64x16_1x8"), "vllm::moe::grouped_topk_fused_small_expert_count_kernel<float,float,int>", vAlign, expert, vAct, expert, vMoESum, tile("64x8_shared1"), vAct, tile("64x8_shared2"), addElem)
+			ffn := join(tile("64x8_64x16_1x8"), "vllm::moe::grouped_topk_fused_small_expert_count_kernel<float,float,int>",
+				vAlign, expert, vAct, expert, vMoESum, tile("64x8_shared1"), vAct, tile("64x8_shared2"), addElem)
 			return join(first(i, vNorm, vAddNorm), vAttention(prefill), vReduce, vAddNorm, either(i < 1, vMLP(), ffn),
 				vReduce)
 		}, head(vAddNorm))

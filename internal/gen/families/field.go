@@ -111,7 +111,9 @@ func draftBetween() Family {
 	return family("Llama-3.3-70B with EAGLE-3 in front of each pass, vLLM, TP 4", func(prefill bool) Order {
 		draft := ""
 		for k := range 4 {
-			draft = join(draft, gather, vNorm, vNorm, "at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>", tile("64x8_dqkv"), vRope, vCache, fa3, tile("64x8_do"), vAddNorm, tile("128x8_dup"), vAct, tile("64x8_ddown"),
+			draft = join(draft, gather, vNorm, vNorm,
+				"at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>", tile("64x8_dqkv"), vRope,
+				vCache, fa3, tile("64x8_do"), vAddNorm, tile("128x8_dup"), vAct, tile("64x8_ddown"),
 				fmt.Sprintf("nvjet_tst_256x8_64x8_%dx1_v_bz_draft", 1+k%2), argmax)
 		}
 		return order(join(draft, gather, vReduce), 80, func(i int) string {
@@ -154,7 +156,8 @@ func qwen3Eager() Family {
 		return order(gather, 36, func(int) string {
 			return join(hfNorm(), tile("64x8_64x16_4x1"), hfNorm(), tile("64x8_64x16_1x2"), hfNorm(),
 				tile("64x8_64x16_1x2"), rope, rope, cat, cat,
-				"pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128,128,32,4,false,false,cutlass::bfloat16_t>>", tile("64x8_64x16_2x1"), addElem, hfNorm(), hfMLP(), addElem)
+				"pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128,128,32,4,false,false,cutlass::bfloat16_t>>",
+				tile("64x8_64x16_2x1"), addElem, hfNorm(), hfMLP(), addElem)
 		}, join(hfNorm(), tile("256x8_64x8_4x1"), argmax))
 	})
 }
@@ -226,7 +229,9 @@ func draftBehind() Family {
 				either(i < 3, join(tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4")), vExperts()), sReduce)
 		}
 		return order(join(gather, sReduce), 92, layer,
-			join(head(fAddNorm), gather, fNorm, fNorm, "at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>", tile("64x8_eh"), layer(92), fAddNorm, tile("256x8_64x8_4x1"), argmax))
+			join(head(fAddNorm), gather, fNorm, fNorm,
+				"at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>", tile("64x8_eh"), layer(92),
+				fAddNorm, tile("256x8_64x8_4x1"), argmax))
 	})
 }
 

@@ -239,7 +239,9 @@ func crossDecoder(n int) Order {
 	cross := []string{layerNorm, product("64x32x64"), "fmha_cutlassF_bf16_aligned_64x64_rf_sm80", product("64x32x32"),
 		plus}
 	mlp := []string{layerNorm, product("128x32x32"), gelu, product("32x64x32"), plus}
-	return Order{Prologue: []string{"at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16,long,unsigned,2,2,-2>", plus}, Layers: repeat(n, slices.Concat(attend, cross, mlp)...),
+	return Order{Prologue: []string{
+		"at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16,long,unsigned,2,2,-2>", plus},
+		Layers: repeat(n, slices.Concat(attend, cross, mlp)...),
 		Epilogue: []string{layerNorm, product("256x32x32"),
 			"at::native::reduce_kernel<512,1,at::native::ReduceOp<float,at::native::ArgMaxOps<float>,unsigned,long,4,4>>"}}
 }

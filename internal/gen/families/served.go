@@ -296,7 +296,8 @@ func jambaServed() Served {
 			does(opname.GateNorm+"|"+opname.LinearAttention, vNorm, vNorm, vNorm),
 			does(opname.InProj+"|"+opname.LinearAttention, tile("64x8_dt")),
 			does(opname.LinearAttention, either(prefill,
-				"selective_scan_fwd_kernel<Selective_Scan_fwd_kernel_traits<128,16,1,true,true,true,true,c10::BFloat16>>", "_selective_scan_update_kernel")), does(opname.OutProj, tile("64x8_64x16_2x1_out")))
+				"selective_scan_fwd_kernel<Selective_Scan_fwd_kernel_traits<128,16,1,true,true,true,true,c10::BFloat16>>",
+				"_selective_scan_update_kernel")), does(opname.OutProj, tile("64x8_64x16_2x1_out")))
 		if i%8 == 4 {
 			mix = plainAttention(prefill)
 		}

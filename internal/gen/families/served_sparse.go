@@ -85,7 +85,11 @@ func llama4Served() Served {
 			experts := join(does(opname.Router, tile("64x8_64x16_1x8")),
 				does(opname.SharedGateUp, tile("64x8_shared1")),
 				does(opname.SharedActivation, vAct), does(opname.SharedDown, tile("64x8_shared2")),
-				does(opname.Routing, "at::native::reduce_kernel<512,1,at::native::ReduceOp<c10::BFloat16,at::native::MaxOps<c10::BFloat16>>>"), does(noOperator+opname.Routing, sigmoid), does(opname.Routing, vAlign), does(opname.ExpertsGateUp, expert), does(opname.ExpertsActivation, vAct), does(opname.ExpertsDown, expert), does(opname.ExpertsCombine, vMoESum), does(opname.ResidualAdd, addElem))
+				does(opname.Routing,
+					"at::native::reduce_kernel<512,1,at::native::ReduceOp<c10::BFloat16,at::native::MaxOps<c10::BFloat16>>>"),
+				does(noOperator+opname.Routing, sigmoid), does(opname.Routing, vAlign),
+				does(opname.ExpertsGateUp, expert), does(opname.ExpertsActivation, vAct),
+				does(opname.ExpertsDown, expert), does(opname.ExpertsCombine, vMoESum), does(opname.ResidualAdd, addElem))
 			return join(enter(i, vNorm, vAddNorm), does(opname.QKVProj, tile("64x8_64x16_4x1")), query,
 				does(opname.KVWrite, vCache), does(opname.Attention, fa3, either(prefill, "", fa3Join)),
 				does(opname.OProj, tile("64x8_64x16_2x1")),

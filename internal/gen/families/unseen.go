@@ -250,7 +250,8 @@ func nextToken() Family {
 				either(i < 1, vMLP(), join(vExperts(), tile("64x8_shared1"), vAct, tile("64x8_shared2"), addElem)),
 				vReduce)
 		}
-		next := join(gather, vNorm, vNorm, "at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>", tile("64x8_eh"), layerOf(5), vAddNorm, tile("256x8_64x8_4x1"), argmax)
+		next := join(gather, vNorm, vNorm, "at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>,unsigned,2,64,64>",
+			tile("64x8_eh"), layerOf(5), vAddNorm, tile("256x8_64x8_4x1"), argmax)
 		return order(join(gather, vReduce), 47, layerOf, join(head(vAddNorm), next))
 	})
 }

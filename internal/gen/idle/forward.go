@@ -118,7 +118,8 @@ func (c OperatorRun) WriteTorch(w io.Writer) error {
 			put("cpu_op", e.op.name, 1, operatorMainThread, e.start[0], e.end[0],
 				fmt.Sprintf(`%s, "Input Dims": %s, "Input type": %s`, id, e.op.dims, e.op.types))
 			put("cuda_runtime", "cudaLaunchKernel", 1, operatorMainThread, e.start[1], e.end[1], id+", "+correlation)
-			put("kernel", e.op.kernel, 0, 7, e.start[2], e.end[2], fmt.Sprintf(`%s, "device": 0, "stream": 7, %s, "grid": [1024, 1, 1], "block": [128, 1, 1]`, id, correlation))
+			put("kernel", e.op.kernel, 0, 7, e.start[2], e.end[2],
+				fmt.Sprintf(`%s, "device": 0, "stream": 7, %s, "grid": [1024, 1, 1], "block": [128, 1, 1]`, id, correlation))
 		}
 	}
 	fmt.Fprint(b, "\n]}\n")

@@ -52,7 +52,8 @@ func video(batch int) OperatorRun {
 	sum := operatorCall(37.2, "aten::add", plus, wide, wide, nil)
 	layerNorm := operatorCall(59.7, "aten::native_layer_norm", norm, wide, nil, []int{hidden}, []int{hidden}, nil)
 	const before, scaled, weights, after, layers = 1901.6, 1291.3, 5724.1, 1699.0, 12
-	layer := []operator{layerNorm, linear(125.1, gemm128, all, hidden, 3*hidden), copied(59.1), copied(153.8), copied(59.1),
+	layer := []operator{layerNorm, linear(125.1, gemm128, all, hidden, 3*hidden), copied(59.1), copied(153.8),
+		copied(59.1),
 		operatorCall(before, "aten::bmm", align1nn, []int{batch * heads, rows, width}, []int{batch * heads, width, rows}),
 		operatorCall(scaled, "aten::mul", scale, scores, nil),
 		operatorCall(weights, "aten::_softmax", softmax, scores, nil, nil),

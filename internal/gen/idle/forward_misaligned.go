@@ -85,7 +85,8 @@ func pruned(inner int) OperatorRun {
 	n := at("aten::native_layer_norm", norm, 4*rows*hidden, wide, nil, []int{hidden}, []int{hidden}, nil)
 	sum := at("aten::add", plus, 6*rows*hidden, wide, wide, nil)
 	project := product(evenRate, gemm, rows, hidden, hidden)
-	up, down := product(oddRates[inner], align1nn, rows, hidden, inner), product(oddRates[inner], align1nn, rows, inner, hidden)
+	up, down := product(oddRates[inner], align1nn, rows, hidden, inner),
+		product(oddRates[inner], align1nn, rows, inner, hidden)
 	return OperatorRun{Name: fmt.Sprintf("pruned to an inner size of %d", inner), gpu: rtx4090, layers: layers,
 		PerStep: saved((up.us+down.us)*(1-oddRates[inner]/evenRate), layers),
 		layer: []operator{n, project, project, project, core(heads, rows, hidden/heads, share*165.2e6), project, sum, n,

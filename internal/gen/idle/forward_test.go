@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestOperatorRunsAreWhatTheySay: kernels of a run follow one another, each as long as its operator is measured to be, and each
+// TestOperatorRunsAreWhatTheySay: kernels of a run follow one another, each as long as its operator is measured to be,
+// and each
 // step would be shorter by less than its kernels take.
 func TestOperatorRunsAreWhatTheySay(t *testing.T) {
 	for _, c := range append(AttentionRuns(), MisalignedRuns()...) {

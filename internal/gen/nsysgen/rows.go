@@ -85,7 +85,8 @@ func (w *writer) row(id int64, r *Row) {
 		if r.Node != 0 {
 			node = r.Node
 		}
-		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, NULL, ?, ?, ?, ?, ?, NULL, ?, 1, 1, 128, 1, 1, ?, NULL)", r.Start, r.End, r.Stream, r.Correlation, process, name, name, max(1, r.Grid), node)
+		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, NULL, ?, ?, ?, ?, ?, NULL, ?, 1, 1, 128, 1, 1, ?, NULL)",
+			r.Start, r.End, r.Stream, r.Correlation, process, name, name, max(1, r.Grid), node)
 	case RowCopy:
 		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 0, 1, ?, ?, ?, 4096, 1, 0, 0)", r.Start, r.End,
 			r.Stream, r.Correlation, process)

@@ -204,7 +204,8 @@ func (e *encoder) track(pid, tid any, process, thread string) uint64 {
 		parent = uint64(len(e.tracks) + 1)
 		e.tracks[p] = parent
 		d := wire.Num(nil, 1, parent)
-		e.out = wire.Msg(e.out, 1, wire.Msg(nil, 60, wire.Msg(d, 3, wire.Str(wire.Num(nil, 1, e.number(pid)), 6, e.label(p, process, p)))))
+		e.out = wire.Msg(e.out, 1, wire.Msg(nil, 60, wire.Msg(d, 3,
+			wire.Str(wire.Num(nil, 1, e.number(pid)), 6, e.label(p, process, p)))))
 	}
 	t := fmt.Sprint(pid, "/", tid)
 	id, ok := e.tracks[t]
@@ -275,7 +276,8 @@ func (e *encoder) sample(ev event, ts int64) []byte {
 	v, _ := ev.Args[""].(json.Number)
 	f, _ := v.Float64()
 	m := wire.Num(nil, 4, uint64(gpu+1))
-	return Packet(uint64(ts), wire.Msg(nil, 52, wire.Msg(m, 2, wire.Double(wire.Num(nil, 1, e.counters.of(ev.Name)), 3, f))))
+	return Packet(uint64(ts), wire.Msg(nil, 52, wire.Msg(m, 2,
+		wire.Double(wire.Num(nil, 1, e.counters.of(ev.Name)), 3, f))))
 }
 
 // clocks relates the trace's clock to the time of day.

@@ -188,7 +188,9 @@ func (c Config) replica(number int, r Replica, put func(File) error) ([]Group, e
 		if !r.Recorded {
 			return ""
 		}
-		return fmt.Sprintf(`, "Collective name": %q, "In msg nelems": 32768, "Out msg nelems": 32768, "Group size": %d, "dtype": "BFloat16", "Process Group Name": "%d", "Process Group Description": "tp:%d", "Process Group Ranks": "%s"`,
+		return fmt.Sprintf(`, "Collective name": %q, "In msg nelems": 32768, "Out msg nelems": 32768, "Group size": %d, `+
+			`"dtype": "BFloat16", "Process Group Name": "%d", "Process Group Description": "tp:%d", `+
+			`"Process Group Ranks": "%s"`,
 			collective, len(groups[group]), group+1, group, brackets(groups[group]))
 	}
 	for s := range c.Steps {
@@ -296,7 +298,8 @@ func (c Config) trace(r Replica, rank int, clock int64, steps [][]span, from, to
 	comma := ""
 	event := func(category, name string, pid, tid int, start, end int64, args string) {
 		d := end - start
-		fmt.Fprintf(&b, `%s{"ph": "X", "cat": %q, "name": %q, "pid": %d, "tid": %d, "ts": %s, "dur": %d.%03d, "args": {%s}}`+"\n",
+		fmt.Fprintf(&b, `%s{"ph": "X", "cat": %q, "name": %q, "pid": %d, "tid": %d, "ts": %s, "dur": %d.%03d, "args": {%s}}`+
+			"\n",
 			comma, category, name, pid, tid, us(start), d/1000, d%1000, args)
 		comma = ","
 	}
@@ -321,7 +324,8 @@ func (c Config) trace(r Replica, rank int, clock int64, steps [][]span, from, to
 			event("cuda_runtime", "cudaLaunchKernel", 267, 267, k.start-lead, k.start-lead+call,
 				fmt.Sprintf(`"cbid": 211, "correlation": %d`, correlation))
 			event("kernel", k.name, rank, 7, k.start, k.end,
-				fmt.Sprintf(`"device": %d, "context": 1, "stream": 7, "correlation": %d, "grid": [8, 1, 1], "block": [256, 1, 1]%s`, rank, correlation, k.args))
+				fmt.Sprintf(`"device": %d, "context": 1, "stream": 7, "correlation": %d, "grid": [8, 1, 1], "block": [256, 1, 1]%s`,
+					rank, correlation, k.args))
 			correlation++
 		}
 	}

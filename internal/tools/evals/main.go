@@ -26,7 +26,8 @@ import (
 
 func main() {
 	out := flag.String("o", "", "write the report to this `FILE`; empty: to stdout")
-	agent := flag.String("agent", "", "`COMMAND` of an agent, {} where the file with the prompt goes; its last line has to begin with ANSWER:")
+	agent := flag.String("agent", "", "`COMMAND` of an agent, {} where the file with the prompt goes; its last line "+
+		"has to begin with ANSWER:")
 	every := flag.Int("every", 1, "with -agent: ask about every `N`th case only")
 	flag.Parse()
 	repository.Run("evals", func() error { return evaluate(*out, *agent, *every) })
@@ -276,7 +277,8 @@ the one of ` + "`strata answer`" + `; no language model is involved. The generat
 			}
 		}
 	}
-	fmt.Fprintf(&b, "%d cases of %d kinds: %d right, %d abstained, %d wrong. Planted: %d of %d right; healthy, damaged or of the wrong stage: %d of %d abstain.\n\n",
+	fmt.Fprintf(&b, "%d cases of %d kinds: %d right, %d abstained, %d wrong. Planted: %d of %d right; healthy, damaged "+
+		"or of the wrong stage: %d of %d abstain.\n\n",
 		total.cases, len(order), total.right, total.abstained, total.wrong, planted.right, planted.cases,
 		total.right-planted.right, total.cases-planted.cases)
 	several := 0
@@ -285,7 +287,8 @@ the one of ` + "`strata answer`" + `; no language model is involved. The generat
 			several++
 		}
 	}
-	fmt.Fprintf(&b, "Two independent generators plant %d of the kinds: a server's event loop (also as Nsight Systems exports) and a walk through a model's\n"+
+	fmt.Fprintf(&b, "Two independent generators plant %d of the kinds: a server's event loop (also as Nsight Systems "+
+		"exports) and a walk through a model's\n"+
 		"modules. One generator plants each of the others. `internal/tools/evals/cases.golden` lists all cases.\n\n", several)
 	b.WriteString("| kind | cases |")
 	for s := range sources {

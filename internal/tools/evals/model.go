@@ -124,7 +124,8 @@ func modelCases() ([]eval, error) {
 	for seed := range 2 {
 		c := model(prefill, gen.Fault{})
 		c.Seed = uint64(100 + seed)
-		out = append(out, eval{kind: "healthy", name: fmt.Sprintf("prefills, seed %d", c.Seed), files: write(c), abstain: true})
+		out = append(out, eval{kind: "healthy", name: fmt.Sprintf("prefills, seed %d", c.Seed), files: write(c),
+			abstain: true})
 		d := model(decode, gen.Fault{})
 		d.Seed = c.Seed
 		out = append(out, eval{kind: "missing graph", name: fmt.Sprintf("decodes, seed %d", c.Seed), files: write(d),

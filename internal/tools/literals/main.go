@@ -103,7 +103,8 @@ func (c *checker) visit(n ast.Node) bool {
 // its constants: a misspelled one is a word that no table has.
 func (c *checker) made(lit *ast.BasicLit) {
 	value := c.pkg.TypesInfo.Types[lit]
-	if c.test || c.named[lit] || value.Value == nil || value.Value.Kind() != constant.String || constant.StringVal(value.Value) == "" {
+	if c.test || c.named[lit] || value.Value == nil || value.Value.Kind() != constant.String ||
+		constant.StringVal(value.Value) == "" {
 		return
 	}
 	if name := c.closed(value.Type); name != "" {

@@ -27,7 +27,8 @@ func main() {
 // run parses the flags, measures and writes the page.
 func run(ctx context.Context, args []string, log io.Writer) error {
 	fs := flag.NewFlagSet("perf", flag.ContinueOnError)
-	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between; empty: none")
+	sizes := fs.String("size", "10MB,100MB,1GB", "uncompressed `SIZES` of the generated traces, with comma between; "+
+		"empty: none")
 	loads := fs.String("load", "", "further `SIZES` of traces that are only loaded")
 	exports := fs.String("nsys", "", "numbers of `KERNELS` of generated nsys exports, with comma between; empty: none")
 	ranks := fs.Int("ranks", 0, "number of `FILES` of a generated directory of ranks; 0: none")
@@ -35,7 +36,8 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	runs := fs.Int("runs", 3, "runs of each measurement; the median counts")
 	out := fs.String("o", "docs/performance.md", "the page to write")
 	readme := fs.String("readme", "", "`FILE` whose table of what a GB costs is written, too; empty: none")
-	pythonMax := fs.Float64("python-max", 1.2e9, "largest uncompressed `BYTES` to give to Python, which needs some six times that much memory")
+	pythonMax := fs.Float64("python-max", 1.2e9, "largest uncompressed `BYTES` to give to Python, which needs some six "+
+		"times that much memory")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}

@@ -222,7 +222,8 @@ func (b *bench) turns(ctx context.Context, list []contender, r *fileResult) erro
 		if c.name == everything && (r.events == 0 || c.file != "pftrace") { // the copy has tracks of its own
 			r.events = m.events
 		}
-		r.rows = append(r.rows, row{name: c.name, file: c.file, took: m.took, spread: spread(samples[i], m.took), peak: m.peak})
+		r.rows = append(r.rows, row{name: c.name, file: c.file, took: m.took, spread: spread(samples[i], m.took),
+			peak: m.peak})
 	}
 	return nil
 }

@@ -55,7 +55,9 @@ func (b *bench) measureExport(ctx context.Context, kernels int) (exportResult, e
 
 // markdown renders the section of one export.
 func (r *exportResult) markdown(b *bytes.Buffer) error {
-	fmt.Fprintf(b, "\n## Nsight Systems export: %s kernels, %s API calls, %s NVTX ranges\n\n%s bytes of SQLite. Python runs `%s`: the three queries alone, nothing is analysed. strata reads the same rows, sorts them and links launches to kernels.\n\n",
+	fmt.Fprintf(b, "\n## Nsight Systems export: %s kernels, %s API calls, %s NVTX ranges\n\n%s bytes of SQLite. Python "+
+		"runs `%s`: the three queries alone, nothing is analysed. strata reads the same rows, sorts them and links "+
+		"launches to kernels.\n\n",
 		table.Count(int64(r.stats.Kernels)), table.Count(int64(r.stats.Calls)), table.Count(int64(r.stats.Ranges)),
 		table.Count(r.bytes), pythonQueries)
 	t := table.New(table.Text("What"), table.Number("Time (s)"), table.Number("Spread"), table.Number("ns/row"),

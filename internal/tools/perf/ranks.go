@@ -24,7 +24,8 @@ func (r *ranksResult) markdown(b *bytes.Buffer) error {
 	if r.n == 0 {
 		return nil
 	}
-	fmt.Fprintf(b, "\n## A directory of %d ranks of %s\n\n%s events in all, as gzip %s bytes. Every rank is loaded with everything, looked at, and dropped; memory is that of the ranks in flight.\n\n",
+	fmt.Fprintf(b, "\n## A directory of %d ranks of %s\n\n%s events in all, as gzip %s bytes. Every rank is loaded "+
+		"with everything, looked at, and dropped; memory is that of the ranks in flight.\n\n",
 		r.n, r.size, table.Count(r.events), table.Count(r.packedBytes))
 	t := table.New(table.Text("What"), table.Number("Time (s)"), table.Number("Spread"), table.Number("s/rank"),
 		table.Number("Peak memory"))

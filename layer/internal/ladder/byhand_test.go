@@ -96,7 +96,8 @@ func TestStraysAreDropped(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	s := strays{where: "after", passes: 2, kernels: 3, first: "k", pause: 5000}
-	if got, want := s.note(), "3 GPU activities (first k) lie up to 5.00 µs after the 2 passes that launched them, and belong to no pass"; got != want {
+	if got, want := s.note(), "3 GPU activities (first k) lie up to 5.00 µs after the 2 passes that launched them, and "+
+		"belong to no pass"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

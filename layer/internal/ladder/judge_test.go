@@ -55,7 +55,8 @@ func TestJudgedPasses(t *testing.T) {
 			"0+8 0.98: " + rest},
 		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.94: " + noNorm},
 		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut,
-			"0+8 from the end, cut at both 0.1: " + noEnds + ", several norms that uneven or cut layers may begin with, " + rest},
+			"0+8 from the end, cut at both 0.1: " + noEnds + ", several norms that uneven or cut layers may begin with, " +
+				rest},
 	} {
 		w, results := passesOfLetters(c.passes...)
 		for p, r := range results {

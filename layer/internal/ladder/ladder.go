@@ -299,7 +299,8 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 	for p, r := range results {
 		if r.LayerEvidence == RungModule && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers &&
 			r.Cut == Uncut && hasBothEnds(r)) {
-			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
+			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: "+
+				"give --num-layers %d)",
 				ErrContradiction, from, p, r.First+r.Count, r.Count)
 		}
 	}
@@ -326,7 +327,8 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		}
 	}
 	if n > 0 {
-		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give "+
+			"--num-layers %d)", ErrContradiction, from, n, n)
 	}
 	if !found && w.OnlyRepeats {
 		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from,

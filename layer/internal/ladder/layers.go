@@ -259,7 +259,8 @@ func (w *Work) Describe(r *Result) string {
 	}
 	if width := max(st.Hi-st.Lo, st.Lo-st.Hi); width == 0 {
 		out += "; layers start at one kernel only"
-	} else if out += "; repetition alone leaves their start open by up to " + table.Counted(width, "kernel", "kernels"); st.ByRole {
+	} else if out += "; repetition alone leaves their start open by up to " + table.Counted(width, "kernel",
+		"kernels"); st.ByRole {
 		out += ", set at the input norm"
 	}
 	if words := segment.Words(r.doubts); words != "" {

@@ -41,16 +41,17 @@ func workOfLetters(kernels, graphs string) (*Work, []int32) {
 func TestMarksOfPasses(t *testing.T) {
 	filled := strings.Repeat("x", 8)
 	for kernels, want := range map[string]string{
-		"xxexxx":                          "embedding kernels [2], 1 exact",
-		"xxsxxx":                          "sampling kernels [2], 1",
-		"exxxsxxx":                        "embedding kernels [0], 1 exact; sampling kernels [4], 1",
-		"xextxx":                          "embedding kernels [1], 1 exact",
-		"etxsxtx":                         "embedding kernels [0], 1 exact; sampling kernels [3], 1",
-		"xtxxxx":                          "transfers between pipeline ranks [1], 2",
-		"abc" + filled + "abc" + filled:   "names that occur once a pass [0 11], 2",
-		"tabc" + filled + "tabc" + filled: "transfers between pipeline ranks [0 12], 2; names that occur once a pass [0 12], 2",
-		filled:                            "",
-		"":                                "",
+		"xxexxx":                        "embedding kernels [2], 1 exact",
+		"xxsxxx":                        "sampling kernels [2], 1",
+		"exxxsxxx":                      "embedding kernels [0], 1 exact; sampling kernels [4], 1",
+		"xextxx":                        "embedding kernels [1], 1 exact",
+		"etxsxtx":                       "embedding kernels [0], 1 exact; sampling kernels [3], 1",
+		"xtxxxx":                        "transfers between pipeline ranks [1], 2",
+		"abc" + filled + "abc" + filled: "names that occur once a pass [0 11], 2",
+		"tabc" + filled + "tabc" + filled: "transfers between pipeline ranks [0 12], 2; names that occur once a pass [0 " +
+			"12], 2",
+		filled: "",
+		"":     "",
 	} {
 		w, all := workOfLetters(kernels, "")
 		var got []string

@@ -14,7 +14,8 @@ func TestFeedForwardTwice(t *testing.T) {
 	const front, steps = "fused_add_rms_norm gemm gemm gemm gemm gemm gemm rotary flash_fwd ",
 		"(residual_add) input_norm q_proj k_proj v_proj (rope) attention o_proj (residual_add) post_norm gate_up_proj activation down_proj"
 	for _, c := range []struct{ name, layer, want string }{
-		{"two streams", front + "gemm fused_add_rms_norm gemm fused_add_rms_norm gemm gemm gelu gemm fused_add_rms_norm gemm gemm gelu gemm", "o_proj 0.9, residual_add+post_norm 0.9, other 0.0, residual_add+post_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6, residual_add+input_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6"},
+		{"two streams", front + "gemm fused_add_rms_norm gemm fused_add_rms_norm gemm gemm gelu gemm fused_add_rms_norm " +
+			"gemm gemm gelu gemm", "o_proj 0.9, residual_add+post_norm 0.9, other 0.0, residual_add+post_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6, residual_add+input_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6"},
 		{"one", front + "gemm fused_add_rms_norm gemm gelu gemm",
 			"o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
 	} {

@@ -18,11 +18,14 @@ func TestProductsAroundExperts(t *testing.T) {
 			"", "---"},
 		{"and its gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm silu gemm gemm", "",
 			"----"},
-		{"a shared expert and its gate before", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "----"},
+		{"a shared expert and its gate before", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu " +
+			"fused_moe_kernel moe_sum", "", "----"},
 		{"into a space of the experts and out of it",
 			"gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", latent, "111"},
-		{"and a shared expert", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm silu gemm", latent + ", shared_gate_up, shared_activation, shared_down", "11111"},
-		{"the shared expert first", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "shared_gate_up, shared_activation, shared_down, " + latent, "11111"},
+		{"and a shared expert", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm silu gemm",
+			latent + ", shared_gate_up, shared_activation, shared_down", "11111"},
+		{"the shared expert first", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum " +
+			"gemm", "shared_gate_up, shared_activation, shared_down, " + latent, "11111"},
 		{"the shared expert beside them", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm@1 silu@1 gemm@1", latent + ", shared_gate_up, shared_activation, shared_down", "111--"},
 		{"one more in front", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "11"},
 		{"one behind that is no gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "",

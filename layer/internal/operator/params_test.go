@@ -205,8 +205,10 @@ func TestAnswersBySmallCases(t *testing.T) {
 			"gemm _per_tensor_quant_mla_fp8_stage1 gemm flash_fwd_splitkv_mla",
 			"q_b_proj, k_absorb, k_absorb, attention"},
 		{"norm and rotary embedding of an indexer", "qkv_a_proj q_a_norm kv_a_norm q_b_proj (rope) indexer indexer indexer indexer_topk k_absorb attention v_absorb",
-			"gemm rmsnorm rmsnorm gemm gemm gemm layer_norm rotary hadamard mqa_logits topk_transform gemm rotary flash_fwd_splitkv_mla gemm",
-			"qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, indexer, indexer, indexer, indexer, indexer, indexer, indexer_topk, k_absorb, rope, attention, v_absorb"},
+			"gemm rmsnorm rmsnorm gemm gemm gemm layer_norm rotary hadamard mqa_logits topk_transform gemm rotary " +
+				"flash_fwd_splitkv_mla gemm",
+			"qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, indexer, indexer, indexer, indexer, indexer, indexer, indexer_topk, " +
+				"k_absorb, rope, attention, v_absorb"},
 		{"an indexer behind the absorbed keys", "qkv_a_proj q_a_norm kv_a_norm q_b_proj (rope) indexer indexer indexer_topk k_absorb attention v_absorb",
 			"gemm gemm rmsnorm rmsnorm gemm gemm gemm mqa_logits topKPerRowDecode flash_fwd_splitkv_mla gemm",
 			"qkv_a_proj, indexer, q_a_norm, kv_a_norm, q_b_proj, k_absorb, indexer, indexer, indexer_topk, attention, v_absorb"},

@@ -230,7 +230,8 @@ func TestGatesOfFeedForwardParts(t *testing.T) {
 		"nPaD": "plain", "nPsD": "plain", "npsp": "plain", "npsqp": "plain", "nPaDnPaD": "plain",
 		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "npspm": "gate",
 		"nPaDm": "gate", "nPaDnQaD": "gate",
-		"npap": "unsure 1", "npaD": "unsure 1", "nPap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "", "ap": "", "npan": "unsure 1",
+		"npap": "unsure 1", "npaD": "unsure 1", "nPap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "",
+		"ap": "", "npan": "unsure 1",
 		"": "",
 	} {
 		p := &Pass{Layers: 1}

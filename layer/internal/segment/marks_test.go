@@ -34,7 +34,8 @@ func TestPartOfTheTarget(t *testing.T) {
 	if part, from := ofTarget(s); from != 2 || part.Len() != s.Len()-3 {
 		t.Errorf("a mixer in front of the first sampling: %d kernels from %d, want all but 3 from 2", part.Len(), from)
 	}
-	if c, ok := Layers(s, 8); !ok || c.Starts[0] != 3+markGap || c.Starts[8] != s.Len()-1 || s.ID[c.Comb.Pos[0]] != c.Comb.Symbol {
+	if c, ok := Layers(s, 8); !ok || c.Starts[0] != 3+markGap || c.Starts[8] != s.Len()-1 ||
+		s.ID[c.Comb.Pos[0]] != c.Comb.Symbol {
 		t.Errorf("layers behind a draft: %+v", c)
 	}
 }

@@ -320,7 +320,8 @@ func TestScrambledLaunches(t *testing.T) {
 	for _, n := range []int{40, 32} {
 		several.Judge(t.Context(), launch(n, int64(n)), 1)
 	}
-	if got := several.String(); several.Launches != 2 || !strings.Contains(got, " of the 72 kernels of 2 graph launches ") {
+	if got := several.String(); several.Launches != 2 ||
+		!strings.Contains(got, " of the 72 kernels of 2 graph launches ") {
 		t.Errorf("launches of 40 and 32 kernels: %s", got)
 	}
 	c := launch(32, 10)

@@ -69,7 +69,8 @@ func (t token) is(words ...string) bool { return !t.quoted && slices.Contains(wo
 // Words that begin what is no column, and those that end the type of one.
 var (
 	constraints = []string{"CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"}
-	endsType    = append([]string{"NOT", "NULL", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS", "("}, constraints...)
+	endsType    = append([]string{"NOT", "NULL", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS", "("},
+		constraints...)
 )
 
 // maxSQL is the longest statement that SQLite itself takes (https://www.sqlite.org/limits.html).

@@ -35,7 +35,8 @@ type cursor struct {
 	left   uint64 // bytes that records may still take
 }
 
-// A scan reads each record once, so that all of them are no longer than the file; what points to the same bytes again and
+// A scan reads each record once, so that all of them are no longer than the file; what points to the same bytes again
+// and
 // again is no table. A Finder may find the same record often: it may read this much for each byte of the file.
 const (
 	leastBudget  = 1 << 16
@@ -100,7 +101,8 @@ func (h *header) cell(b []byte, i int) []byte {
 	return b[min(int(binary.BigEndian.Uint16(h.cells[2*i:])), len(b)):]
 }
 
-// child returns child i of an interior page, which has one more than cells; 0, which is no page, where the cell is damaged.
+// child returns child i of an interior page, which has one more than cells; 0, which is no page, where the cell is
+// damaged.
 func (h *header) child(b []byte, i int) uint32 {
 	if i == h.count() {
 		return h.right

@@ -176,7 +176,8 @@ func TestAsSQLiteReads(t *testing.T) {
 		{"generated", "", `t (a, v AS (a || 'x'), s GENERATED ALWAYS AS (1) STORED, b, c)`, "a b c", ""},
 		{"UTF-16", "PRAGMA encoding = 'UTF-16be'; PRAGMA page_size = 65536;", `t (a, b, c TEXT)`, "a b c", ""},
 		{"UTF-16le", "PRAGMA encoding = 'UTF-16le';", `t (a, b, c TEXT)`, "a b c", ""},
-		{"holes", "PRAGMA page_size = 1024;", `t (a, b, c)`, "a b c", "DELETE FROM t WHERE rowid % 3 = 1; CREATE INDEX i ON t(b);"},
+		{"holes", "PRAGMA page_size = 1024;", `t (a, b, c)`, "a b c", "DELETE FROM t WHERE rowid % 3 = 1; CREATE INDEX i " +
+			"ON t(b);"},
 		{"vacuum", "PRAGMA auto_vacuum = FULL;", `t (a, b, c)`, "a b c", "DELETE FROM t WHERE rowid > 20;"},
 		{"dropped", "", `t (a, b, c, e)`, "a b c", "ALTER TABLE t DROP COLUMN e;"},
 		{"strict", "", `t (a ANY, b ANY, c ANY) STRICT`, "a b c", ""},
@@ -412,11 +413,13 @@ func TestStops(t *testing.T) {
 	}
 	defer db.Close()
 	stop, rows := errors.New("stop"), 0
-	if _, err := db.Scan(ctx, db.Table("t"), nil, func(*sqlite.Row) error { rows++; return stop }); err != stop || rows != 1 {
+	if _, err := db.Scan(ctx, db.Table("t"), nil, func(*sqlite.Row) error { rows++; return stop }); err != stop ||
+		rows != 1 {
 		t.Errorf("after %d rows: %v", rows, err)
 	}
 	cancel()
-	if _, err := db.Scan(ctx, db.Table("t"), nil, func(*sqlite.Row) error { return nil }); !errors.Is(err, context.Canceled) {
+	if _, err := db.Scan(ctx, db.Table("t"), nil, func(*sqlite.Row) error { return nil }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a scan after the end: %v", err)
 	}
 }

@@ -31,7 +31,8 @@ type sequence struct {
 // SequencesOf returns the activities of a stage by stream.
 func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 	out := &Sequences{}
-	more := map[sortKey]int32{}                                                       // but the first of each kernel, as most have one
+	// Sorts but the first of each kernel, as most have one.
+	more := map[sortKey]int32{}
 	first, last := make([]int32, len(r.pool.Facts)), make([]int32, len(r.pool.Facts)) // sorts + 1 by kernel
 	for _, w := range parts {
 		byQueue := make([]sequence, len(w.Queues))

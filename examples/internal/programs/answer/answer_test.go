@@ -282,7 +282,8 @@ func TestCaptureIsPartOfTheValidity(t *testing.T) {
 // TestMarkdown: the same answer for people, within a budget, too.
 func TestMarkdown(t *testing.T) {
 	r := apptest.MustRun(t, answer.Program())
-	for _, want := range []string{"# Why is it slow?\n\nThe GPU is ", "## Validity\n\n- **Health**: ", "## Findings\n\n1. ",
+	for _, want := range []string{"# Why is it slow?\n\nThe GPU is ", "## Validity\n\n- **Health**: ",
+		"## Findings\n\n1. ",
 		"\n    - fix: ", "## Model", "## Environment", "## Passes\n\n| Stage |", "## Representative layers\n\n| Type |",
 		"## Kernels\n\n| Stage | Kernel |", "## Communication that compute could hide\n\n|", "## Known fusions\n\n|",
 		"## Host\n\nYES: ", "## Speed of light\n\n|", "## Ranks\n\nOne rank was read", "## Next commands\n\n- `strata "} {

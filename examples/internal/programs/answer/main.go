@@ -21,7 +21,8 @@ func Program() app.Program {
 	var o options
 	return app.Program{
 		Name: "answer",
-		Summary: "answers a question about a trace in one document: validity, findings, model, passes, layers, kernels, overlap, fusions,\n" +
+		Summary: "answers a question about a trace in one document: validity, findings, model, passes, layers, kernels, " +
+			"overlap, fusions,\n" +
 			"host verdict, floors, next commands. Each unknown field has its reason.",
 		Args: "[FILE|DIR...]",
 		Examples: []string{

@@ -434,7 +434,8 @@ func (m *maker) light() {
 	case l.GPU == nil:
 		m.Light.Item = unknown("the GPU is not in the table: pass --gpu or --device-file")
 	case l.Model == "":
-		m.Light.Item = unknown("no config.json of the model was found, and operators with most of the GPU time have no recorded shapes: pass --config")
+		m.Light.Item = unknown("no config.json of the model was found, and operators with most of the GPU time have no " +
+			"recorded shapes: pass --config")
 	default:
 		m.Light.Item = unknown("the number of tokens of the passes is not known: pass --tokens and --kv-len")
 	}

@@ -22,7 +22,8 @@ func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 // exits are the exit codes of what captures and collects traces. Code 0 is VALID.
 const exits = "3 INVALID, 4 not known to be valid, 5 no server answers, 6 the profiler may still be on, " +
 	"7 traces missing, 8 the server wants a key, 9 not enough disk space, 10 an earlier run has not ended, " +
-	"11 no profiler route, 12 the server refuses, 13 it died, 14 gateway: pass each engine's --url, 15 a profiler of another kind, " +
+	"11 no profiler route, 12 the server refuses, 13 it died, 14 gateway: pass each engine's --url, 15 a profiler of " +
+	"another kind, " +
 	"16 traces on another host, 130 interrupted"
 
 func captureProgram() app.Program {
@@ -31,7 +32,8 @@ func captureProgram() app.Program {
 	var mappingURL string
 	return app.Program{
 		Name: "capture",
-		Summary: "records prefill and decode traces from a running server, waits until every rank's file is complete, and checks them: VALID or INVALID.\n" +
+		Summary: "records prefill and decode traces from a running server, waits until every rank's file is complete, and " +
+			"checks them: VALID or INVALID.\n" +
 			"Also: capture stop, collect, doctor, probe, matrix (each with -h).\n" +
 			"Server set-up. SGLang: none.\n" +
 			"vLLM: --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'; before 0.13 set VLLM_TORCH_PROFILER_DIR=DIR.\n" +

@@ -73,8 +73,9 @@ func TestDocumentedEdits(t *testing.T) {
 		t.Fatalf("%d edits, want 2", len(edits))
 	}
 	// Lines of tensorrt_llm/_torch/pyexecutor/py_executor.py of before #13536.
-	file := write(t, filepath.Join(t.TempDir(), "py_executor.py"), "enable_torch_trace = bool(torch_trace_path and profile_start_stop)\n"+
-		"torch_profiler = torch.profiler.profile(activities=activities)\n")
+	file := write(t, filepath.Join(t.TempDir(), "py_executor.py"),
+		"enable_torch_trace = bool(torch_trace_path and profile_start_stop)\n"+
+			"torch_profiler = torch.profiler.profile(activities=activities)\n")
 	for _, e := range edits {
 		sed := exec.CommandContext(t.Context(), "sh", "-c", e[1])
 		sed.Dir = filepath.Dir(file)

@@ -22,10 +22,12 @@ func matrixProgram() app.Program {
 	var outputDir string
 	return app.Program{
 		Name: "capture matrix",
-		Summary: "captures one model from several servers, one after the other, and reports on each. A run that was cut short goes on where\n" +
+		Summary: "captures one model from several servers, one after the other, and reports on each. A run that was cut " +
+			"short goes on where\n" +
 			"it was: what an entry's folder has of the same server and shape, and is not INVALID, is kept.\n" +
 			"The plan is JSON: {\"title\": …, \"output_dir\": DIR, \"entries\": [{\"name\": …, \"framework\": …, \"url\": URL (or \"mapping_url\" and\n" +
-			"\"formal_url\"), \"output_dir\": DIR (where the server fixes it; a pair has mapping and formal in it), \"stages\": both|prefill|decode|legacy,\n" +
+			"\"formal_url\"), \"output_dir\": DIR (where the server fixes it; a pair has mapping and formal in it), " +
+			"\"stages\": both|prefill|decode|legacy,\n" +
 			"\"num_steps\", \"warmup_steps\", \"concurrency\", \"ranks\", \"model\"}]}. Paths are relative to the plan.\n" +
 			"Each entry's folder gets capture.json beside the traces, probe.json (latency and answers) and triage.md.",
 		Examples: []string{

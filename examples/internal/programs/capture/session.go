@@ -15,8 +15,10 @@ func stopProgram() app.Program {
 	var s live.Settings
 	return app.Program{
 		Name: "capture stop",
-		Summary: "stops a server's profiler, once: the one that a killed capture into --output-dir has left on, or the one at --url.\n" +
-			"A server that was asked already is not asked again unless it accepts that; one that is gone has no profiler on. The folder is free afterwards.",
+		Summary: "stops a server's profiler, once: the one that a killed capture into --output-dir has left on, or the " +
+			"one at --url.\n" +
+			"A server that was asked already is not asked again unless it accepts that; one that is gone has no profiler on. " +
+			"The folder is free afterwards.",
 		Examples: []string{
 			"capture stop --output-dir runs/qwen          # after a capture into it was killed",
 			"capture stop --url http://127.0.0.1:30000    # whoever has started it",
@@ -51,7 +53,8 @@ func collectProgram() app.Program {
 	var s live.Settings
 	return app.Program{
 		Name: "capture collect",
-		Summary: "waits for the traces of a capture that was cut off after the server had been asked to stop, and checks and files them as the\n" +
+		Summary: "waits for the traces of a capture that was cut off after the server had been asked to stop, and checks " +
+			"and files them as the\n" +
 			"capture would have.",
 		Exits:    exits,
 		Examples: []string{"capture collect --output-dir runs/qwen"},
@@ -79,7 +82,8 @@ func doctorProgram() app.Program {
 	var s live.Settings
 	return app.Program{
 		Name: "capture doctor",
-		Summary: "says what a server is, whether it can be profiled, and how it is launched for traces with stacks, shapes and module frames.\n" +
+		Summary: "says what a server is, whether it can be profiled, and how it is launched for traces with stacks, " +
+			"shapes and module frames.\n" +
 			"It only asks: no request changes anything.",
 		Examples: []string{"capture doctor --url http://127.0.0.1:8000 --output-dir /data/prof"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,

@@ -57,15 +57,18 @@ type options struct {
 func Program() app.Program {
 	var o options
 	return app.Program{
-		Name:    "compare",
-		Summary: "compares two runs of a model by operator, also across versions, frameworks and GPUs. --fail-on makes it a gate.",
-		Args:    "[A B | B]",
+		Name: "compare",
+		Summary: "compares two runs of a model by operator, also across versions, frameworks and GPUs. --fail-on makes it " +
+			"a gate.",
+		Args: "[A B | B]",
 		Examples: []string{
 			"compare before.json.gz after.json.gz                                         # A is the older run",
 			"compare --a before.json.gz --b after.json.gz --a-config config.json",
-			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
+			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs " +
+				"differ",
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
-			"compare --b run.sqlite --device 0 --save gpu0.side.json                       # compare two GPUs of one trace: save GPU 0, then",
+			"compare --b run.sqlite --device 0 --save gpu0.side.json                       # compare two GPUs of one trace: " +
+				"save GPU 0, then",
 			"compare --baseline gpu0.side.json --b run.sqlite --device 1",
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on operator:attention=5%",
 		},
@@ -134,7 +137,8 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" {
-		return app.Usagef("name a trace for each side, A and B (--a and --b for several runs of one), or --baseline FILE for side A")
+		return app.Usagef("name a trace for each side, A and B (--a and --b for several runs of one), or --baseline FILE " +
+			"for side A")
 	}
 	file := o.baselineFile(o.save)
 	o.named = file != o.save

@@ -40,7 +40,8 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 		return &files{source: t.Meta().Path}, nil
 	}
 	if !perfetto.CanOpen(t) {
-		return nil, fmt.Errorf("the Perfetto UI does not read %s: --open needs --annotate FILE or --slice FILE, too", env.Trace)
+		return nil, fmt.Errorf("the Perfetto UI does not read %s: --open needs --annotate FILE or --slice FILE, too",
+			env.Trace)
 	}
 	// Not env.Trace: that may be a directory.
 	f := &files{source: t.Meta().Path}
@@ -160,7 +161,8 @@ func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID
 		}
 	}
 	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Partial == "" }) {
-		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a whole pass beside it with --slice-passes")
+		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a whole pass " +
+			"beside it with --slice-passes")
 	}
 	what := "pass " + indexList(passes).String()
 	if len(o.layers) > 0 {

@@ -37,8 +37,9 @@ type options struct {
 func program(m machine) app.Program {
 	var o options
 	return app.Program{
-		Name:    "perfetto-map",
-		Summary: "links passes and layers into the Perfetto UI, draws them into a copy of the trace, and cuts out a slice to share.",
+		Name: "perfetto-map",
+		Summary: "links passes and layers into the Perfetto UI, draws them into a copy of the trace, and cuts out a slice " +
+			"to share.",
 		Examples: []string{
 			"perfetto-map --fwd-pass 2 --layers 2,3,7                              # time ranges; marks three layers",
 			"perfetto-map --trace x.json.gz --annotate x.layers.json.gz --open     # the UI with passes and layers drawn in",

@@ -19,7 +19,8 @@ type machine struct {
 func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map, o options, m machine) error {
 	url := target(pm, s)
 	env.Notef("serving the trace to the Perfetto UI, once, for at most %v", o.openTimeout)
-	env.Notef("Chromium and Chrome from version 142 on ask whether the page may reach this computer (\"apps on this device\"): allow it")
+	env.Notef("Chromium and Chrome from version 142 on ask whether the page may reach this computer (\"apps on this " +
+		"device\"): allow it")
 	if env.Browse(m.browser, url) {
 		// the UI fetches the trace
 	} else if m.browser.SSH != "" {

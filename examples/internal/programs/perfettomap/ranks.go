@@ -51,8 +51,10 @@ type Ranks struct {
 // What is said about the times of several ranks.
 const (
 	sameClock  = "ranks are aligned by their collectives, which end on all of them at the same time"
-	wallClocks = "ranks without common collectives are placed by the wall clocks of their hosts, which may differ by milliseconds"
-	noClocks   = "not every trace has its wall-clock time: ranks without common collectives start at 0, and the offsets between them are unknown"
+	wallClocks = "ranks without common collectives are placed by the wall clocks of their hosts, which may differ by " +
+		"milliseconds"
+	noClocks = "not every trace has its wall-clock time: ranks without common collectives start at 0, and the " +
+		"offsets between them are unknown"
 )
 
 // runRanks writes --annotate for several ranks.
@@ -97,7 +99,8 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 	return env.JudgeCoverage(gpus...)
 }
 
-// place puts the ranks on one axis: by their collectives, else by their wall clocks where all have one, else each at its
+// place puts the ranks on one axis: by their collectives, else by their wall clocks where all have one, else each at
+// its
 // beginning.
 func (r *Ranks) place() {
 	r.Clock = wallClocks

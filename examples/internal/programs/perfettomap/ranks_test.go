@@ -122,7 +122,8 @@ func firstKernel(t *testing.T, path string) int64 {
 }
 
 // TestRanksInOneCopy: a copy of several files, or of all ranks of a directory, as JSON and in Perfetto's own format. It
-// has all activities of all ranks, at the times of the first one's clock, each launched by its own rank, on separate devices, and the tracks of
+// has all activities of all ranks, at the times of the first one's clock, each launched by its own rank, on separate
+// devices, and the tracks of
 // each.
 func TestRanksInOneCopy(t *testing.T) {
 	dir, files := twoRanks(t)

@@ -28,7 +28,8 @@ type Comparison struct {
 }
 
 // compareWith sets a run beside an older one, stage by stage.
-func (o *options) compareWith(ctx context.Context, env *app.Env, now triage.Input, layers layer.Options) (*Comparison, error) {
+func (o *options) compareWith(ctx context.Context, env *app.Env, now triage.Input, layers layer.Options) (*Comparison,
+	error) {
 	sources, _, err := read(ctx, env, o.compare, trace.Options{})
 	if err != nil {
 		return nil, err
@@ -108,5 +109,6 @@ func (c *Comparison) write(env *app.Env) error {
 
 // check is whether a stage got slower, as a gate.
 func (c *Comparison) check() gate.Check {
-	return gate.Check{Name: "comparison with the older run", Verdict: app.GateVerdict(c.Verdict), Message: string(c.Verdict)}
+	return gate.Check{Name: "comparison with the older run", Verdict: app.GateVerdict(c.Verdict),
+		Message: string(c.Verdict)}
 }

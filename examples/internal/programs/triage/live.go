@@ -32,13 +32,15 @@ func (s *server) define(fs *flag.FlagSet) {
 	fs.StringVar(&s.url, "url", "", "capture from the running server at `URL` first, and report on that")
 	fs.StringVar(&s.url, "formal-url", "", "the same as --url: the `URL` of the real setup, read for time")
 	fs.StringVar(&s.mappingURL, "mapping-url", "",
-		"`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the folders mapping and formal of --output-dir")
+		"`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the "+
+			"folders mapping and formal of --output-dir")
 	s.settings.FolderFlags(fs)
 	fs.StringVar(&s.mappingDir, "mapping-output-dir", "", "`DIR` for the traces of --mapping-url instead")
 	fs.StringVar(&s.formalDir, "formal-output-dir", "", "`DIR` for the traces of --formal-url instead")
 	fs.StringVar(&s.mappingPrefix, "mapping-profile-prefix", "", "--profile-prefix of --mapping-url")
 	fs.StringVar(&s.formalPrefix, "formal-profile-prefix", "", "--profile-prefix of --formal-url")
-	fs.BoolVar(&s.allow, "allow-invalid", false, "end with 0 also where the capture is INVALID; the report's first lines say so all the same")
+	fs.BoolVar(&s.allow, "allow-invalid", false, "end with 0 also where the capture is INVALID; the report's first "+
+		"lines say so all the same")
 	s.settings.RequestFlags(fs)
 	s.settings.WindowFlags(fs)
 	s.settings.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")

@@ -55,7 +55,8 @@ func TestURL(t *testing.T) {
 func TestURLPair(t *testing.T) {
 	extend := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
-	mapping, formal, dir := apptest.NewLiveServer(t, extend, extend), apptest.NewLiveServer(t, extend, decode), apptest.ProfileFolder(t)
+	mapping, formal, dir := apptest.NewLiveServer(t, extend, extend), apptest.NewLiveServer(t, extend, decode),
+		apptest.ProfileFolder(t)
 	args := append(fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir,
 		"--profile-workload", "decode")
 	r := apptest.MustRun(t, program(), append(args, "--format", "json", "--min-share", "0")...)
@@ -197,7 +198,8 @@ func TestURLErrors(t *testing.T) {
 func TestURLInvalid(t *testing.T) {
 	file := demoFile(t)
 	s := apptest.NewLiveServer(t, file, file)
-	args := append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t), "--profile-workload", "decode",
+	args := append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t), "--profile-workload",
+		"decode",
 		"--num-steps", "9")
 	r := apptest.Run(t, program(), args...)
 	head := strings.SplitAfterN(r.Stdout, "\n", 8)

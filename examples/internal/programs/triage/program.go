@@ -59,7 +59,8 @@ func program() app.Program {
 		Examples: []string{
 			"triage --input profile-dir                                    # one rank, one trace per stage",
 			"triage --mapping-input graph-off-dir --formal-input real-dir  # source lines from one run, time from the other",
-			"triage --input new-dir --compare-input old-dir                # exit code 3 when a stage got slower, 4 when it cannot be decided",
+			"triage --input new-dir --compare-input old-dir                # exit code 3 when a stage got slower, 4 when it " +
+				"cannot be decided",
 			"triage --url http://127.0.0.1:30000 --output-dir runs/qwen     # profile a running server, then report on it",
 			"triage --mapping-url http://127.0.0.1:30001 --formal-url http://127.0.0.1:30000 --output-dir runs/pair",
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",

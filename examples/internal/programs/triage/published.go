@@ -25,7 +25,8 @@ func withPublishedOverlap(r *triage.Report, o triage.Options) *triage.Report {
 		for _, row := range published.Overlap(kernels, acts, r.MinSharePct, limit) {
 			s.Overlap = append(s.Overlap, overlapRow(row, kernels))
 		}
-		s.OverlapNote = "Published rule: dependency risk is judged from neighbours on the stream only. A trace shows what overlapped, not what may legally overlap."
+		s.OverlapNote = "Published rule: dependency risk is judged from neighbours on the stream only. A trace shows what " +
+			"overlapped, not what may legally overlap."
 	}
 	return &out
 }
