@@ -61,10 +61,8 @@ func Example() {
 	// Output:
 	// health: ok
 	// steady: decode of batch 8, 8 layers, 1.574118ms; the middle layer takes 201.391µs
-	// extend: fused_moe_kernel, 28.2% of the GPU's time, from
-	// python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
-	// decode: fused_moe_kernel, 32.8% of the GPU's time, from
-	// python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+	// extend: fused_moe_kernel, 28.2% of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+	// decode: fused_moe_kernel, 32.8% of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	// host bound: YES (confidence medium), at most 1.27 times faster without it
 }
 

@@ -13,6 +13,5 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// gemm in 0.50× its time <nil>
-	// edit "kernel": want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, fuse=FIRST+SECOND*FACTOR,
-	// kernels-of=FILE or chain=NAME
+	// edit "kernel": want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, fuse=FIRST+SECOND*FACTOR, kernels-of=FILE or chain=NAME
 }

@@ -117,6 +117,5 @@ func ExampleTimeline_WriteText() {
 	// sampling                    0.015   1.4%   4               -               -               -
 	//
 	// Summary
-	// 6 of 8 layers are of type LAYER and take 79% of layer time, 0.193 ms each, led by moe (45% of their kernel time). No
-	// kernel runs in 32% of a layer's wall time.
+	// 6 of 8 layers are of type LAYER and take 79% of layer time, 0.193 ms each, led by moe (45% of their kernel time). No kernel runs in 32% of a layer's wall time.
 }
