@@ -22,41 +22,29 @@ import (
 )
 
 // runFleet runs strata fleet.
-func run(t *testing.T, args ...string) apptest.Result {
+func runFleet(t *testing.T, args ...string) apptest.Result {
 	t.Helper()
 	p, rest := ChooseFleet(args)
 	return apptest.Run(t, p, rest...)
 }
 
 // fleetText is what it prints; it must not fail.
-func text(t *testing.T, args ...string) string {
+func fleetText(t *testing.T, args ...string) string {
 	t.Helper()
-	r := run(t, args...)
+	r := runFleet(t, args...)
 	if r.Code != app.ExitOK {
 		t.Fatalf("%q: exit code %d: %s", args, r.Code, r.Stderr)
 	}
 	return r.Stdout
 }
 
+// fleetDocument is its JSON.
 func fleetDocument(t *testing.T, args ...string) (r fleet.Report) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text(t, append(args, "--format", "json")...)), &r); err != nil {
+	if err := json.Unmarshal([]byte(fleetText(t, append(args, "--format", "json")...)), &r); err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// writeFleet makes a folder with a fleet.
-func write(t *testing.T, c ranks.Config) string {
-	t.Helper()
-	dir := t.TempDir()
-	if _, err := c.Write(func(f ranks.File) error {
-		return os.WriteFile(filepath.Join(dir, f.Name), f.Data,
-			0o666)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // smallFleet is three replicas; the second has a late rank.
@@ -67,13 +55,13 @@ func smallFleet() ranks.Config {
 
 // TestFleetSameBytesHoweverItIsDivided: read at once, from a tar, through kept digests, and by shards that are reduced.
 func TestFleetSameBytesHoweverItIsDivided(t *testing.T) {
-	dir := write(t, smallFleet())
+	dir := rankFiles(t, smallFleet())
 	for _, format := range [][]string{{"--format", "json"}, {"--format", "json", "--full"}, {"--width", "120"},
 		{"--format", "markdown"}} {
-		want := text(t, append([]string{dir}, format...)...)
+		want := fleetText(t, append([]string{dir}, format...)...)
 		keep := t.TempDir()
 		for range 2 {
-			if got := text(t, append([]string{dir, "--keep", keep}, format...)...); got != want {
+			if got := fleetText(t, append([]string{dir, "--keep", keep}, format...)...); got != want {
 				t.Errorf("%q: with kept digests\n%s\nwant\n%s", format, got, want)
 			}
 		}
@@ -85,11 +73,11 @@ func TestFleetSameBytesHoweverItIsDivided(t *testing.T) {
 			shards = append([]string{path}, shards...) // in another order
 		}
 		for _, args := range [][]string{append([]string{"reduce"}, shards...), {"reduce", out}, {"reduce", keep}} {
-			if got := text(t, append(args, format...)...); got != want {
+			if got := fleetText(t, append(args, format...)...); got != want {
 				t.Errorf("%q: %s\nwant\n%s", args, got, want)
 			}
 		}
-		if got := text(t, append([]string{fleetArchive(t, dir)}, format...)...); got != want {
+		if got := fleetText(t, append([]string{fleetArchive(t, dir)}, format...)...); got != want {
 			t.Errorf("%q: of a tar\n%s\nwant\n%s", format, got, want)
 		}
 	}
@@ -128,10 +116,9 @@ func fleetArchive(t *testing.T, dir string) string {
 }
 
 // TestFleetBadRanks: an empty rank, one that is no gzip and one that is cut off are lines of the report; --strict
-// refuses
-// them.
+// refuses them.
 func TestFleetBadRanks(t *testing.T) {
-	dir := write(t, ranks.Config{Seed: 2, Steps: 2, Layers: 6, Replicas: []ranks.Replica{{Numbered: true}}})
+	dir := rankFiles(t, ranks.Config{Seed: 2, Steps: 2, Layers: 6, Replicas: []ranks.Replica{{Numbered: true}}})
 	at := func(rank int, suffix string) string {
 		return filepath.Join(dir, fmt.Sprintf("1760000000-TP-%d.trace.json%s", rank, suffix))
 	}
@@ -152,21 +139,22 @@ func TestFleetBadRanks(t *testing.T) {
 	if r.Files != 8 || r.Bad != 2 || r.Health != trace.HealthDegraded || len(r.Runs) != 1 || len(r.Runs[0].Bad) != 2 {
 		t.Errorf("%d files, %d bad, health %s, runs %+v", r.Files, r.Bad, r.Health, r.Runs)
 	}
-	if out := text(t, dir); !strings.Contains(out, "Read 6 of 8 files") || !strings.Contains(out, "TP-4.trace.json: ") {
+	if out := fleetText(t, dir); !strings.Contains(out, "Read 6 of 8 files") ||
+		!strings.Contains(out, "TP-4.trace.json: ") {
 		t.Errorf("the report does not name the bad ranks:\n%s", out)
 	}
-	if got := run(t, dir, "--strict"); got.Code != app.ExitError || !strings.Contains(got.Stderr, "TP-4") {
+	if got := runFleet(t, dir, "--strict"); got.Code != app.ExitError || !strings.Contains(got.Stderr, "TP-4") {
 		t.Errorf("--strict: exit code %d, %s", got.Code, got.Stderr)
 	}
-	if got := run(t, dir, "--fail-on", "health degraded"); got.Code != app.ExitFailed {
+	if got := runFleet(t, dir, "--fail-on", "health degraded"); got.Code != app.ExitFailed {
 		t.Errorf("--fail-on: exit code %d", got.Code)
 	}
 }
 
 // TestFleetOnlyNewFilesAreReadAgain: a digest that is older than its trace is made again, others are not.
 func TestFleetOnlyNewFilesAreReadAgain(t *testing.T) {
-	dir, keep := write(t, smallFleet()), t.TempDir()
-	before := text(t, dir, "--keep", keep)
+	dir, keep := rankFiles(t, smallFleet()), t.TempDir()
+	before := fleetText(t, dir, "--keep", keep)
 	path := filepath.Join(dir, "1760000000-TP-0.trace.json")
 	old := time.Now().Add(-time.Hour)
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
@@ -175,7 +163,7 @@ func TestFleetOnlyNewFilesAreReadAgain(t *testing.T) {
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if after := text(t, dir, "--keep", keep); after != before {
+	if after := fleetText(t, dir, "--keep", keep); after != before {
 		t.Errorf("a file that is older than its digest was read:\n%s", after)
 	}
 	later := time.Now().Add(time.Hour)
@@ -189,11 +177,11 @@ func TestFleetOnlyNewFilesAreReadAgain(t *testing.T) {
 
 // TestFleetRecordings: all of a folder, or the newest.
 func TestFleetRecordings(t *testing.T) {
-	dir := write(t, smallFleet())
+	dir := rankFiles(t, smallFleet())
 	if r := fleetDocument(t, dir); len(r.Runs) != 3 || r.Ranks != 11 || !lateRank(r.Findings, "rank 2", "1760000001") {
 		t.Errorf("%d recordings, %d ranks, %+v", len(r.Runs), r.Ranks, r.Findings)
 	}
-	got := run(t, dir, "--recordings", "newest")
+	got := runFleet(t, dir, "--recordings", "newest")
 	if !strings.Contains(got.Stderr, "1 of 3 recordings") || !strings.Contains(got.Stdout, "1 recording\n") {
 		t.Errorf("%s%s", got.Stderr, got.Stdout)
 	}
@@ -217,14 +205,14 @@ func TestFleetOutputIsBounded(t *testing.T) {
 	for name, c := range map[string]ranks.Config{"many recordings": many,
 		"many ranks": {Seed: 4, Steps: 2, Layers: 5, Size: 128,
 			Replicas: []ranks.Replica{{Numbered: true, Ragged: true}}}} {
-		dir := write(t, c)
+		dir := rankFiles(t, c)
 		digests := filepath.Join(t.TempDir(), "ranks.ndjson")
 		apptest.MustRun(t, Digest(), dir, "--output", digests)
 		const mostLines, mostBytes = 200, 2_000_000
-		if n := strings.Count(text(t, "reduce", digests), "\n"); n > mostLines {
+		if n := strings.Count(fleetText(t, "reduce", digests), "\n"); n > mostLines {
 			t.Errorf("%s: %d lines", name, n)
 		}
-		if n := len(text(t, "reduce", digests, "--format", "json")); n > mostBytes {
+		if n := len(fleetText(t, "reduce", digests, "--format", "json")); n > mostBytes {
 			t.Errorf("%s: %d bytes of JSON", name, n)
 		}
 	}
@@ -232,11 +220,11 @@ func TestFleetOutputIsBounded(t *testing.T) {
 
 func TestFleetUsage(t *testing.T) {
 	for _, args := range [][]string{{}, {"x", "--shard", "3"}, {"x", "--shard", "4/4"}, {"x", "--shard", "-1/4"}} {
-		if r := run(t, args...); r.Code != app.ExitUsage {
+		if r := runFleet(t, args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d", args, r.Code)
 		}
 	}
-	if r := run(t, "reduce", write(t, smallFleet())); r.Code != app.ExitUsage ||
+	if r := runFleet(t, "reduce", rankFiles(t, smallFleet())); r.Code != app.ExitUsage ||
 		!strings.Contains(r.Stderr, "strata digest") {
 		t.Errorf("reduce of traces: %d, %s", r.Code, r.Stderr)
 	}
@@ -251,20 +239,20 @@ func TestFleetTrend(t *testing.T) {
 		if night >= 3 {
 			c.Replicas[0].Late, c.Replicas[0].Cause, c.Replicas[0].LateBy = 1, ranks.LongKernel, 20_000
 		}
-		r := apptest.MustRun(t, Digest(), write(t, c), "--date", fmt.Sprintf("2026-10-%02d", night+10),
+		r := apptest.MustRun(t, Digest(), rankFiles(t, c), "--date", fmt.Sprintf("2026-10-%02d", night+10),
 			"--commit", fmt.Sprint("c", night))
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(night, ".ndjson")), []byte(r.Stdout), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := text(t, "trend", dir)
+	got := fleetText(t, "trend", dir)
 	for _, want := range []string{"6 runs from 2026-10-10 to 2026-10-15", "- attention +", " since 2026-10-13, c3 ("} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the trend lacks %q:\n%s", want, got)
 		}
 	}
 	var doc compare.Trend
-	if err := json.Unmarshal([]byte(text(t, "trend", dir, "--format", "json")), &doc); err != nil ||
+	if err := json.Unmarshal([]byte(fleetText(t, "trend", dir, "--format", "json")), &doc); err != nil ||
 		len(doc.Changes) == 0 || doc.Changes[0].Operator != "attention" || doc.Changes[0].Before != 3 {
 		t.Errorf("%v: %+v", err, doc)
 	}
@@ -281,12 +269,12 @@ func TestFleetTrend(t *testing.T) {
 		t.Errorf("%d bars differ by %.0f ns, %s", len(c.Points), by, c.Text)
 	}
 	page := filepath.Join(t.TempDir(), "trend.html")
-	text(t, "trend", dir, "--html", page)
+	fleetText(t, "trend", dir, "--html", page)
 	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "attention, Decode") ||
 		!strings.Contains(string(html), "since 2026-10-13, c3 (") {
 		t.Errorf("the page has no bar of 2026-10-13: %v", err)
 	}
-	if r := run(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK ||
+	if r := runFleet(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK ||
 		!strings.Contains(r.Stderr, "two runs") {
 		t.Errorf("of one run: %d, %s", r.Code, r.Stderr)
 	}

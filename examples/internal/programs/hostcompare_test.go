@@ -14,19 +14,6 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-func TestHostCompareHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/host-compare/help.golden", apptest.MustRun(t, HostCompare(), "--help").Stdout)
-}
-
-// TestHostCompareDemo runs on the built-in trace, as on a fresh machine.
-func TestHostCompareDemo(t *testing.T) {
-	r := apptest.MustRun(t, HostCompare())
-	if !strings.Contains(r.Stderr, "demo") {
-		t.Errorf("no announcement on stderr: %q", r.Stderr)
-	}
-	apptest.Golden(t, "testdata/host-compare/demo.golden", r.Stdout)
-}
-
 // slowerHost is the default server with a broadcast in every step.
 func slowerHost(seed uint64) nsysgen.Config {
 	return nsysgen.Default(seed).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})

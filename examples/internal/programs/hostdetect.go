@@ -92,7 +92,7 @@ func HostDetect() app.Program {
 	}
 }
 
-// publishedHost are the options of the published detector.
+// published are the options of the published detector.
 func (o hostDetectOptions) published() hostoverhead.PublishedOptions {
 	limits, generation := published.HostThresholds(), published.GenerationThresholds()
 	limits.GPUIdle, limits.LaunchOverhead, limits.GPUUtilization = o.idle, o.launch, o.util

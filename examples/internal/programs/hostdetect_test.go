@@ -18,19 +18,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-func TestHostDetectHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/host-detect/help.golden", apptest.MustRun(t, HostDetect(), "--help").Stdout)
-}
-
-// TestHostDetectDemo runs on the built-in trace, as on a fresh machine.
-func TestHostDetectDemo(t *testing.T) {
-	r := apptest.MustRun(t, HostDetect())
-	if !strings.Contains(r.Stderr, "demo") {
-		t.Errorf("no announcement on stderr: %q", r.Stderr)
-	}
-	apptest.Golden(t, "testdata/host-detect/demo.golden", r.Stdout)
-}
-
 // hostReport is what tools read of the JSON.
 type hostReport struct {
 	Schema    string
@@ -109,8 +96,7 @@ func TestHostDetectOutputNameTellsTheFormat(t *testing.T) {
 }
 
 // TestHostDetectDirectoryOfRanks: every rank is judged, the one that loses most decides, and the one that the others
-// wait for is
-// named, although every file has a clock of its own.
+// wait for is named, although every file has a clock of its own.
 func TestHostDetectDirectoryOfRanks(t *testing.T) {
 	dir := t.TempDir()
 	for rank := range 3 {

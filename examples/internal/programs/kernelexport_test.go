@@ -39,10 +39,6 @@ func exportedRows(t *testing.T, args ...string) []map[string]string {
 	return list
 }
 
-func TestKernelExportHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/kernel-export/help.golden", apptest.MustRun(t, KernelExport(), "--help").Stdout)
-}
-
 // TestKernelExportHeaderIsTheAgreedOne: other tools rely on these names in this order.
 func TestKernelExportHeaderIsTheAgreedOne(t *testing.T) {
 	const want = "index,ts_ns,dur_ns,device,stream,kind,pass,layer,half,stage,category,name,canonical,cpu_op,location,module,correlation,graph,operator,part,operator_confidence,model_line," +
@@ -245,8 +241,7 @@ func TestKernelExportWhatIsNoTraceIsRefusedInOneLine(t *testing.T) {
 }
 
 // TestKernelExportCostsAddUpToTheReport: the columns of a real replay, which records no shapes, are those of its
-// operators: the
-// products of 36 layers and the head, each at one kernel, and no floor above the time that it took.
+// operators: the products of 36 layers and the head, each at one kernel, and no floor above the time that it took.
 func TestKernelExportCostsAddUpToTheReport(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config := testdata.Shared(t, "configs/qwen3-8b.json")
@@ -318,8 +313,7 @@ func TestKernelExportExpertsHaveTheFloorOfOneToken(t *testing.T) {
 }
 
 // TestKernelExportCostsWithoutConfig: without a model only work whose shapes are recorded is counted, and the launch is
-// as recorded;
-// the demo has its model.
+// as recorded; the demo has its model.
 func TestKernelExportCostsWithoutConfig(t *testing.T) {
 	counted := func(r map[string]string) bool { return r["gflop"] != "" && r["floor_ns"] != "" }
 	if !slices.ContainsFunc(exportedRows(t), counted) {

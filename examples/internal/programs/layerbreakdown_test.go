@@ -16,16 +16,6 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-func TestLayerBreakdownHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/layer-breakdown/help.golden", apptest.MustRun(t, LayerBreakdown(), "--help").Stdout)
-}
-
-func TestLayerBreakdownDemo(t *testing.T) {
-	apptest.Golden(t, "testdata/layer-breakdown/demo.golden",
-		apptest.MustRun(t, LayerBreakdown(), "--layer", "1", "--compare-layer",
-			"0").Stdout)
-}
-
 // TestLayerBreakdownComputeFlowOfAReplay: shapes come from the eager twins of the replayed kernels, side stream
 // included.
 func TestLayerBreakdownComputeFlowOfAReplay(t *testing.T) {
@@ -34,8 +24,8 @@ func TestLayerBreakdownComputeFlowOfAReplay(t *testing.T) {
 			"--format", "compute-flow").Stdout)
 }
 
-// document runs the program and reads its JSON.
-func document(t *testing.T, args ...string) map[string]any {
+// breakdownDocument runs the program and reads its JSON.
+func breakdownDocument(t *testing.T, args ...string) map[string]any {
 	t.Helper()
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(apptest.MustRun(t, LayerBreakdown(), append(args, "--format", "json")...).Stdout),
@@ -69,7 +59,7 @@ func TestLayerBreakdownAnchorOpensWritesThePublishedDocument(t *testing.T) {
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, testdata.Restrict(document(t, flags...), want)); diff != "" {
+		if diff := cmp.Diff(want, testdata.Restrict(breakdownDocument(t, flags...), want)); diff != "" {
 			t.Errorf("%s (-published +ours):\n%s", golden, diff)
 		}
 	}
@@ -77,7 +67,7 @@ func TestLayerBreakdownAnchorOpensWritesThePublishedDocument(t *testing.T) {
 
 // TestLayerBreakdownDiffStaysOneDocument: the comparison is part of the JSON, not text after it.
 func TestLayerBreakdownDiffStaysOneDocument(t *testing.T) {
-	doc := document(t, "--layer", "1", "--compare-layer", "0")
+	doc := breakdownDocument(t, "--layer", "1", "--compare-layer", "0")
 	diff, ok := doc["diff"].(map[string]any)
 	if !ok || len(diff["common"].([]any)) == 0 || len(diff["only_a"].([]any)) == 0 || len(diff["only_b"].([]any)) == 0 {
 		t.Errorf("diff: %v", diff)
@@ -86,7 +76,7 @@ func TestLayerBreakdownDiffStaysOneDocument(t *testing.T) {
 
 // TestLayerBreakdownMappingInputGivesShapes: a capture of the same model gives modules and shapes of replayed kernels.
 func TestLayerBreakdownMappingInputGivesShapes(t *testing.T) {
-	doc := document(t, "--trace", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
+	doc := breakdownDocument(t, "--trace", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
 		"--mapping-input", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz"), "--layer",
 		"5")
 	rows := doc["kernels"].([]any)
@@ -136,7 +126,7 @@ func TestLayerBreakdownPlanNeedsNoTrace(t *testing.T) {
 			t.Errorf("--plan does not print %q:\n%s", want, text)
 		}
 	}
-	if doc := document(t, "--plan", "--config", config); doc["schema"] != "strata.plan/1" ||
+	if doc := breakdownDocument(t, "--plan", "--config", config); doc["schema"] != "strata.plan/1" ||
 		len(doc["layer_kinds"].([]any)) != 2 {
 		t.Errorf("--plan --format json: schema %v, %v layers; want strata.plan/1 and 2", doc["schema"],
 			doc["layer_kinds"])
@@ -150,7 +140,7 @@ func TestLayerBreakdownPlanNeedsNoTrace(t *testing.T) {
 func TestLayerBreakdownDefaultLayerIsTypical(t *testing.T) {
 	trace := testdata.Shared(t, "traces/torch/hf-qwen1.5-0.5b-eager-h100.json.gz")
 	wall := func(t *testing.T, args ...string) float64 {
-		return document(t, args...)["metadata"].(map[string]any)["wall_us"].(float64)
+		return breakdownDocument(t, args...)["metadata"].(map[string]any)["wall_us"].(float64)
 	}
 	var walls []float64
 	for i := range 24 {

@@ -11,19 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-func TestLayerTimelineHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/layer-timeline/help.golden", apptest.MustRun(t, LayerTimeline(), "--help").Stdout)
-}
-
-// TestLayerTimelineDemo: what a newcomer sees first.
-func TestLayerTimelineDemo(t *testing.T) {
-	got := apptest.MustRun(t, LayerTimeline())
-	apptest.Golden(t, "testdata/layer-timeline/demo.golden", got.Stdout)
-	if !strings.Contains(got.Stderr, "demo") {
-		t.Errorf("stderr %q does not announce the demo", got.Stderr)
-	}
-}
-
 // figures are the cells of a printed table: numbers with their unit signs cut off, and words.
 var figures = regexp.MustCompile(`[^\s]+`)
 

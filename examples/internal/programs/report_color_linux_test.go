@@ -10,8 +10,7 @@ import (
 )
 
 // TestReportColourAndWidthOfATerminal: a terminal gets colours and tables that fit it, unless its user wants no colours
-// or
-// it has none.
+// or it has none.
 func TestReportColourAndWidthOfATerminal(t *testing.T) {
 	for _, c := range []struct {
 		noColor, term string

@@ -22,10 +22,8 @@ import (
 func rankFiles(t *testing.T, c ranks.Config) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := c.Write(func(f ranks.File) error {
-		return os.WriteFile(filepath.Join(dir, f.Name), f.Data,
-			0o666)
-	}); err != nil {
+	_, err := c.Write(func(f ranks.File) error { return os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666) })
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir

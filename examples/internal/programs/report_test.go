@@ -20,10 +20,6 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-func TestReportHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/report/help.golden", apptest.MustRun(t, Report(), "--help").Stdout)
-}
-
 // TestReportScreens: the demo at the widths that people have. No line is wider but
 // those of one word that cannot be broken.
 func TestReportScreens(t *testing.T) {

@@ -88,8 +88,7 @@ func writeSpeedOfLight(env *app.Env, r *roofline.Report) error {
 
 // floors plans where no trace is named and the tokens of a pass are; there is no analysis then.
 func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roofline.Options) (*roofline.Report,
-	*layer.Analysis,
-	error) {
+	*layer.Analysis, error) {
 	if env.Demo() && env.Config != "" && o.Tokens > 0 {
 		c, err := profile.ResolveConfig(env.Config)
 		if err != nil {

@@ -18,10 +18,6 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
-func TestSpeedOfLightHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/speed-of-light/help.golden", apptest.MustRun(t, SpeedOfLight(), "--help").Stdout)
-}
-
 // llama writes a config of the shape of Llama-3.1-70B.
 func llama(t *testing.T) string {
 	t.Helper()
@@ -53,8 +49,7 @@ func TestSpeedOfLightPlanWithoutATrace(t *testing.T) {
 }
 
 // TestSpeedOfLightPeaks: half the bandwidth of the data sheet doubles what weights take, and a peak of arithmetic
-// leaves that
-// alone.
+// leaves that alone.
 func TestSpeedOfLightPeaks(t *testing.T) {
 	args := []string{"--config", llama(t), "--device", "H100", "--tokens", "1", "--tp", "4", "--format", "json"}
 	products := func(more ...string) float64 {

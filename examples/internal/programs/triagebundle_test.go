@@ -14,10 +14,6 @@ import (
 
 func fixedTime() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
-func TestTriageBundleHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/triage-bundle/help.golden", apptest.MustRun(t, triageBundle(fixedTime), "--help").Stdout)
-}
-
 func TestTriageBundleBundleOfADirectoryAndAFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -22,8 +22,7 @@ func Program() app.Program {
 	return app.Program{
 		Name: "answer",
 		Summary: "answers a question about a trace in one document: validity, findings, model, passes, layers, kernels, " +
-			"overlap, fusions,\n" +
-			"host verdict, floors, next commands. Each unknown field has its reason.",
+			"overlap, fusions,\nhost verdict, floors, next commands. Each unknown field has its reason.",
 		Args: "[FILE|DIR...]",
 		Examples: []string{
 			"answer x.json.gz                                     # why is it slow?",

@@ -282,8 +282,7 @@ func (l *Light) write(b *table.Writer) {
 		return []string{string(f.Stage), strconv.Itoa(f.Pass), table.Duration(f.Wall), table.Duration(f.Floor),
 			share(f.Share), share(f.Covered), f.Basis}
 	}, table.Text("Stage"), table.Number("Pass"), table.Number("Wall"), table.Number("Floor"),
-		table.Number("Floor % of wall"),
-		table.Number("Covered"), table.Text("Basis"))
+		table.Number("Floor % of wall"), table.Number("Covered"), table.Text("Basis"))
 	t := table.New(table.Text("Operator"), table.Text("Layer type"), table.Number("Time"), table.Number("Floor"),
 		table.Text("Bound"))
 	for _, o := range l.Operators {

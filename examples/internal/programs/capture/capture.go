@@ -23,8 +23,7 @@ func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 const exits = "3 INVALID, 4 not known to be valid, 5 no server answers, 6 the profiler may still be on, " +
 	"7 traces missing, 8 the server wants a key, 9 not enough disk space, 10 an earlier run has not ended, " +
 	"11 no profiler route, 12 the server refuses, 13 it died, 14 gateway: pass each engine's --url, 15 a profiler of " +
-	"another kind, " +
-	"16 traces on another host, 130 interrupted"
+	"another kind, 16 traces on another host, 130 interrupted"
 
 func captureProgram() app.Program {
 	var s live.Settings

@@ -163,8 +163,7 @@ func TestEmptyWindow(t *testing.T) {
 	s := newServer(t)
 	s.Decode = testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
 	got := apptest.Run(t, captureProgram(), append(apptest.FastLive, "--url", s.URL, "--output-dir",
-		apptest.ProfileFolder(t),
-		"--profile-workload", "decode", "--format", "json")...)
+		apptest.ProfileFolder(t), "--profile-workload", "decode", "--format", "json")...)
 	if got.Code != live.ExitInvalid || !strings.Contains(got.Stderr, "no GPU event and 16 host events") ||
 		!strings.Contains(got.Stderr, "--activities CPU,GPU") || !strings.Contains(got.Stdout, `"empty_window": true`) {
 		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)

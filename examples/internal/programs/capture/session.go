@@ -54,8 +54,7 @@ func collectProgram() app.Program {
 	return app.Program{
 		Name: "capture collect",
 		Summary: "waits for the traces of a capture that was cut off after the server had been asked to stop, and checks " +
-			"and files them as the\n" +
-			"capture would have.",
+			"and files them as the\ncapture would have.",
 		Exits:    exits,
 		Examples: []string{"capture collect --output-dir runs/qwen"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
@@ -83,8 +82,7 @@ func doctorProgram() app.Program {
 	return app.Program{
 		Name: "capture doctor",
 		Summary: "says what a server is, whether it can be profiled, and how it is launched for traces with stacks, " +
-			"shapes and module frames.\n" +
-			"It only asks: no request changes anything.",
+			"shapes and module frames.\nIt only asks: no request changes anything.",
 		Examples: []string{"capture doctor --url http://127.0.0.1:8000 --output-dir /data/prof"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
 		Formats:  []app.Format{app.Text, app.JSON},

@@ -100,8 +100,7 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 }
 
 // place puts the ranks on one axis: by their collectives, else by their wall clocks where all have one, else each at
-// its
-// beginning.
+// its beginning.
 func (r *Ranks) place() {
 	r.Clock = wallClocks
 	digests := make([]fleet.Rank, len(r.Ranks))

@@ -123,8 +123,7 @@ func firstKernel(t *testing.T, path string) int64 {
 
 // TestRanksInOneCopy: a copy of several files, or of all ranks of a directory, as JSON and in Perfetto's own format. It
 // has all activities of all ranks, at the times of the first one's clock, each launched by its own rank, on separate
-// devices, and the tracks of
-// each.
+// devices, and the tracks of each.
 func TestRanksInOneCopy(t *testing.T) {
 	dir, files := twoRanks(t)
 	want := slices.Repeat(work(opened(t, files[0])), 2)

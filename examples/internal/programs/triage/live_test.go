@@ -199,8 +199,7 @@ func TestURLInvalid(t *testing.T) {
 	file := demoFile(t)
 	s := apptest.NewLiveServer(t, file, file)
 	args := append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t), "--profile-workload",
-		"decode",
-		"--num-steps", "9")
+		"decode", "--num-steps", "9")
 	r := apptest.Run(t, program(), args...)
 	head := strings.SplitAfterN(r.Stdout, "\n", 8)
 	if len(head) < 8 {
