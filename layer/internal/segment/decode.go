@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Reading is a stretch of kernels as passes.
-type Reading struct {
+// passReading is a stretch of kernels as passes.
+type passReading struct {
 	Cost   float64
 	Passes []Pass
 }
@@ -60,8 +60,8 @@ type decoder struct {
 // mostOf is what so many kernels of passes cost at most.
 func mostOf(kernels int) float64 { return costGivenUp + costForeign*(1-ReadClose)*float64(kernels) }
 
-// Decode reads a stretch as passes of the profiles. What costs more than most is no such stretch.
-func Decode(s Stretch, profiles []*Profile, most float64) Reading {
+// decode reads a stretch as passes of the profiles. What costs more than most is no such stretch.
+func decode(s Stretch, profiles []*Profile, most float64) passReading {
 	d := &decoder{profiles: profiles, s: &s}
 	for q, p := range profiles {
 		d.start = append(d.start, int32(len(d.of)))
@@ -69,7 +69,7 @@ func Decode(s Stretch, profiles []*Profile, most float64) Reading {
 	}
 	d.seen, d.stamp = make([]int32, 2*len(d.of)+2), make([]int32, 2*len(d.of)+2)
 	if s.Len() == 0 || len(d.of) == 0 {
-		return Reading{}
+		return passReading{}
 	}
 	d.nodes = make([][]node, s.Len())
 	d.named = make([][]int32, len(profiles))
@@ -83,7 +83,7 @@ func Decode(s Stretch, profiles []*Profile, most float64) Reading {
 			d.step(i)
 		}
 		if d.best > most {
-			return Reading{}
+			return passReading{}
 		}
 	}
 	return d.trace()
@@ -244,9 +244,9 @@ func (d *decoder) prune(i int) {
 }
 
 // trace follows the best path back.
-func (d *decoder) trace() Reading {
+func (d *decoder) trace() passReading {
 	last := d.s.Len() - 1
-	at, out := -1, Reading{Cost: math.Inf(1)}
+	at, out := -1, passReading{Cost: math.Inf(1)}
 	for k, n := range d.nodes[last] {
 		cost := n.cost
 		if n.column != Outside {
@@ -336,7 +336,7 @@ func (p *Pass) Matched() (n int) {
 }
 
 // join takes passes of a few kernels, and what is of none, into the pass before or after: nothing begins there.
-func (r *Reading) join() {
+func (r *passReading) join() {
 	small := func(p *Pass) bool { return p.Profile == Outside || p.To-p.From < shortest }
 	none := func(kernels int) []int32 { return slices.Repeat([]int32{NoColumn}, kernels) }
 	var out []Pass

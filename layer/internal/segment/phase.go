@@ -154,12 +154,11 @@ func modulationOfMixer(c unit) int {
 	return -1
 }
 
-// normOfMixer returns the coordinate in c of the norm before a mixer. Between the feed-forward part of one layer
-// and the mixer of the next are the norm after the feed-forward part, if a model has one, the input norm, the
-// projections, and norms of queries and keys: it is the first norm that a product follows before another norm. An
-// activation
-// with no norm after it is the mixer's own. Where mixers follow each other, it is the only norm with a product
-// between itself and the mixer before: others are that mixer's own.
+// normOfMixer returns the coordinate in c of the norm before a mixer. Between the feed-forward part of one layer and
+// the mixer of the next are the norm after the feed-forward part, if a model has one, the input norm, the projections,
+// and norms of queries and keys: it is the first norm that a product follows before another norm. An activation with no
+// norm after it is the mixer's own. Where mixers follow each other, it is the only norm with a product between itself
+// and the mixer before: others are that mixer's own.
 func normOfMixer(c unit) int {
 	period := c.to - c.from
 	wrap := func(x int) int { return ((x % period) + period) % period }

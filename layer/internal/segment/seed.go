@@ -115,7 +115,7 @@ func (f *finder) place(s *shape) {
 			return
 		}
 	}
-	f.clusters = append(f.clusters, Cluster{Profile: NewProfile(f.usual(s)), Members: len(s.pieces)})
+	f.clusters = append(f.clusters, Cluster{Profile: newProfile(f.usual(s)), Members: len(s.pieces)})
 	f.bags = append(f.bags, s.bag)
 	for _, k := range s.pieces {
 		f.pieces[k] = Piece{Equal: true, Passes: []Pass{whole(len(f.clusters)-1, s.Len())}}
@@ -179,7 +179,7 @@ func (f *finder) read(s *shape, by []int) bool {
 	for k, c := range by {
 		profiles[k] = f.clusters[c].Profile
 	}
-	r := Decode(s.Stretch, profiles, mostOf(s.Len()))
+	r := decode(s.Stretch, profiles, mostOf(s.Len()))
 	r.join()
 	if !s.isReadBy(&r) {
 		return false
@@ -200,7 +200,7 @@ func (f *finder) read(s *shape, by []int) bool {
 
 // isReadBy says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their
 // place, and where columns are missing there was time for them. What each layer lacks is no damage, but another path.
-func (s *shape) isReadBy(r *Reading) bool {
+func (s *shape) isReadBy(r *passReading) bool {
 	matched, noTime, holes := 0, 0, 0
 	for k := range r.Passes {
 		p := &r.Passes[k]

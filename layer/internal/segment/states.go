@@ -32,8 +32,8 @@ type Profile struct {
 	usual []int64           // usual[j]: the time that they usually take, with the idle time before each
 }
 
-// NewProfile makes the profile of kernels that ran.
-func NewProfile(s Stretch) *Profile {
+// newProfile makes the profile of kernels that ran.
+func newProfile(s Stretch) *Profile {
 	p := &Profile{Stretch: s, at: map[int32][]int32{}, least: make([]int64, s.Len()+1), usual: make([]int64, s.Len()+1)}
 	for j, id := range s.ID {
 		p.at[id] = append(p.at[id], int32(j))
