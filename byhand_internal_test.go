@@ -356,8 +356,7 @@ func TestTextOfAReport(t *testing.T) {
 		}
 	}
 	same(t, "headings", headings, "# strata report of run", "## What matters", "## Passes", "## Operators of pass 1 "+
-		"(decode)",
-		"## Exposed time: no other category overlaps", "## Fusions", "## Notes")
+		"(decode)", "## Exposed time: no other category overlaps", "## Fusions", "## Notes")
 	// Lists are cut at 16 passes, 24 operators and 8 fused paths; of two traces each pass and operator says which.
 	r.Traces = append(r.Traces, "other")
 	r.Passes, r.Fusions = make([]ReportPass, 17), make([]ReportFusion, 9)
@@ -659,8 +658,7 @@ func TestDigestAsARun(t *testing.T) {
 }
 
 // TestFindingsOfRanksJoin: each says on how many ranks it is and how it spreads; waiting that single ranks estimate
-// goes
-// where the ranks themselves show it.
+// goes where the ranks themselves show it.
 func TestFindingsOfRanksJoin(t *testing.T) {
 	one := func(kind finding.Kind, code string) finding.Finding {
 		return finding.Finding{Kind: kind, Code: code, Evidence: "Seen."}

@@ -213,8 +213,7 @@ type ReportExposure struct {
 }
 
 // ReportFusion is a known fused path that is used, or could be. Its figures are the mean of all steps of all GPUs of
-// the
-// recording.
+// the recording.
 type ReportFusion struct {
 	Stage   layer.Stage      `json:"stage"`            // stage of the steps
 	Pattern string           `json:"pattern"`          // name of the fusion

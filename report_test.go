@@ -159,8 +159,7 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 }
 
 // TestWhatDoubtsCausesOnly: work without launch calls is one finding, with one fix, and comes after what takes time;
-// time
-// outside of annotated steps is not mended by annotating them.
+// time outside of annotated steps is not mended by annotating them.
 func TestWhatDoubtsCausesOnly(t *testing.T) {
 	r := reported(t, testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz"), strata.ReportOptions{})
 	var about []string

@@ -147,8 +147,7 @@ func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 	files := slices.DeleteFunc(slices.Clone(found), func(f trace.File) bool { return f.External })
 	if len(files) == 0 {
 		return nil, fmt.Errorf("strata: %w in %s that can be read without another program: name %s itself to have it "+
-			"exported",
-			trace.ErrNoTrace, dir, found[0].Path)
+			"exported", trace.ErrNoTrace, dir, found[0].Path)
 	}
 	return o.read(ctx, dir, found, trace.ChooseFiles(dir, files, o.AllRanks))
 }

@@ -157,8 +157,7 @@ type sign struct {
 type dialect struct {
 	Framework Framework
 	// Formal, Mapping and Nsys are commands, in which {model}, {dir}, {passes} and {last} are replaced by what is asked
-	// for:
-	// for traces whose times count, for those that lead back to source, and under Nsight Systems.
+	// for: for traces whose times count, for those that lead back to source, and under Nsight Systems.
 	Formal, Mapping, Nsys string
 	Questions             []question
 }

@@ -13,8 +13,7 @@ import (
 
 // notTraces are the documents that lie beside traces.
 var notTraces = []string{framework.ServerArgsFile, framework.MetadataFile, framework.ConfigFile, manifestFile,
-	sessionFile,
-	"matrix-state.json", "probe.json"}
+	sessionFile, "matrix-state.json", "probe.json"}
 
 // graphCapture are traces that a server writes when it records its graphs, not of a window.
 var graphCapture = regexp.MustCompile(`(?i)(^|/)(graph_capture_profile|capture_traces)/|(^|/)cuda_graph_capture-`)

@@ -381,7 +381,6 @@ func isLatent(n *Name, r verdict) bool {
 		return false
 	}
 	return r.subcategory == subcategoryLatent || n.Family == familyFlashMLA || latentWords.In(n.fn) ||
-		latentWords.In(n.op) ||
-		latentWords.In(n.scope) ||
+		latentWords.In(n.op) || latentWords.In(n.scope) ||
 		strings.Contains(n.Function, "d576")
 }

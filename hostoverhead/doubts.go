@@ -164,8 +164,7 @@ func (a *account) coldStart() string {
 		return ""
 	}
 	return fmt.Sprintf("the only step begins on an idle GPU; the host launches its work in %s, and the GPU takes %s "+
-		"for it",
-		nanos(host), nanos(s.busy))
+		"for it", nanos(host), nanos(s.busy))
 }
 
 // warmUp compares the run with its steady steps.

@@ -25,9 +25,8 @@ import (
 //	   host code   call  way   kernel
 //
 // Up to the end of the call the thread's timeline decides, piece by piece. After it the launch has not reached the
-// device. A
-// kernel that was launched before the gap began, or by the same graph launch as the one before the gap, was queued:
-// its dispatch is the device's time, or, if that took too long, a dependency. Copies are taken out first.
+// device. A kernel that was launched before the gap began, or by the same graph launch as the one before the gap, was
+// queued: its dispatch is the device's time, or, if that took too long, a dependency. Copies are taken out first.
 //
 // Where the gap opened while the thread was in a call that waits for the device, that call emptied the queue: without
 // it the host would have been ahead by as long as it waited. What the host needs to catch up again within a step, up

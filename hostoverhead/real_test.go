@@ -78,8 +78,7 @@ func checkRaw(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
 		raw := lateOf(tr, r.Device)
 		slack := int64(tableSlack * float64(raw.window))
 		t.Logf("device %d: late %.1f%% to %.1f%%, ledger: host %.1f%%, other or unknown %.1f%%: %s (share of the %s %v)",
-			r.Device,
-			share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window),
+			r.Device, share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window),
 			share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
 		if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
 			t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host,

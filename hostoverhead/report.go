@@ -64,8 +64,7 @@ func (r *RankVerdict) outside() string {
 		}
 	}
 	return fmt.Sprintf("outside the steps the GPU is idle for %s of %s (largest cause: %s, %s); in the steps, ",
-		nanos(out),
-		nanos(r.WindowNS), name, nanos(most))
+		nanos(out), nanos(r.WindowNS), name, nanos(most))
 }
 
 // answer is what the verdict says of the steps.
@@ -185,8 +184,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		steps = table.Steps(r.Steps, r.CompleteSteps)
 	}
 	b.Say("%s: %s, %s; threshold: host share ≥ %s", table.UpperFirst(where), steps,
-		table.Counted(r.Kernels, "kernel", "kernels"),
-		table.Pct(100*v.Threshold, 0))
+		table.Counted(r.Kernels, "kernel", "kernels"), table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
 		b.Item("%s", s.Evidence)
 	}

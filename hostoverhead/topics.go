@@ -57,8 +57,7 @@ var topics = []topic{
 	{DoubtNoLaunchCalls, "No launch calls", "No API calls were recorded. Whether work was queued during a gap is unknown.",
 		"Record the calls of the GPU's runtime, too."},
 	{DoubtLaunchesMissing, "Launches missing", "Over 10% of the kernels have no launch call. Causes of the gaps before " +
-		"them are guesses.",
-		"Start the profiler before the steps of interest."},
+		"them are guesses.", "Start the profiler before the steps of interest."},
 	{DoubtHostWorkUnnamed, "Unattributed host time",
 		"Over half of the host's time has no name. It may be a wait that was not recorded.",
 		"Record Python stacks or NVTX ranges."},

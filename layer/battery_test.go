@@ -21,9 +21,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// wholeBattery runs every case: go test ./layer -run Battery -v -battery
 var onlyCases = flag.String("cases", "", "run the cases of the battery whose names contain this")
 
+// wholeBattery runs every case: go test ./layer -run Battery -v -battery
 var wholeBattery = flag.Bool("battery", false, "run all cases of the battery, and print the reliability table")
 
 // traceOf makes a trace of activities, as written does, without writing it.

@@ -74,8 +74,7 @@ func (c *calibration) off() (sum float64) {
 // of each row of [segment.Limits] how right the answers are of which it is the gravest doubt: go test ./layer -run
 // Calibration -v -battery. Of the others at most one in a hundred answers printed with 0.95 may be below 90% right,
 // three in five right ones are printed with that, and the expected calibration error is 0.03 at most. What is off is
-// too
-// modest: a higher limit for hidden names prints wrong answers as sure.
+// too modest: a higher limit for hidden names prints wrong answers as sure.
 func TestCalibration(t *testing.T) {
 	if !*wholeBattery {
 		t.Skip("takes a minute: -battery")

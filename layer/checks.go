@@ -43,8 +43,7 @@ func (a *Device) check(w *work, results []ladder.Result) {
 	}
 	if overlapping > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s of %d %s layers that overlap on one stream: their times add up to more "+
-			"than the pass",
-			table.Counted(overlapping, "pass", "passes"), len(results),
+			"than the pass", table.Counted(overlapping, "pass", "passes"), len(results),
 			table.Plural(overlapping, "has", "have")))
 	}
 }

@@ -30,8 +30,7 @@ func TestHalvesOfABatch(t *testing.T) {
 						share, wrong := placed(a, truths, itself)
 						if share < 1 || a.NumLayers != len(arch.Layers) || len(a.Passes) != 4 {
 							t.Errorf("%d layers, overlap %d, mode %d, dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", len(arch.Layers),
-								overlap, mode, dialect, n,
-								100*share, a.NumLayers, len(a.Passes), wrong)
+								overlap, mode, dialect, n, 100*share, a.NumLayers, len(a.Passes), wrong)
 						}
 						if !strings.Contains(strings.Join(a.Notes, "\n"), "3 of 4 passes run two halves") {
 							t.Errorf("overlap %d, mode %d: notes %q", overlap, mode, a.Notes)

@@ -111,7 +111,7 @@ func TestGeneratedStacks(t *testing.T) {
 	}
 }
 
-// scoreGenerated is the share of the layers' time with the right operator and, where layers is set, layer: without
+// opScoreGenerated is the share of the layers' time with the right operator and, where layers is set, layer: without
 // a config labels are the segmentation's.
 func opScoreGenerated(t *testing.T, answers []opAnswer, truths []gen.Truth, layers bool) (float64, string) {
 	t.Helper()

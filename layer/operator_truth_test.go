@@ -186,7 +186,7 @@ func TestProductsOfTheWorkTable(t *testing.T) {
 	}
 }
 
-// workSizes are the sizes that the table gives for the product kernels of a trace, by name.
+// opWorkSizes are the sizes that the table gives for the product kernels of a trace, by name.
 func opWorkSizes(t *testing.T, name string) map[string]map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile(testdata.Shared(t, "truth/work/"+name+".tsv"))

@@ -207,8 +207,7 @@ func (w *work) onlyLacks(r, lead *ladder.Result, column []int32) bool {
 }
 
 // aligned are the operators of the kernels of a pass, and the rows of the device's table that they are with a
-// confidence
-// of at most limit.
+// confidence of at most limit.
 type aligned struct {
 	of    []operator.Found
 	rows  []uint16

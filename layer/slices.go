@@ -71,9 +71,8 @@ func (d *Device) StepTime(p int) time.Duration {
 }
 
 // StepShare is how much of a step pass p is: 1, or, where the window cuts it, its time over the mean time of the
-// complete
-// passes of its stage and model, where there are any. The mean step of some passes, the sum of their [Device.StepTime]
-// over the sum of their shares, is that of the complete ones.
+// complete passes of its stage and model, where there are any. The mean step of some passes, the sum of their
+// [Device.StepTime] over the sum of their shares, is that of the complete ones.
 func (d *Device) StepShare(p int) float64 {
 	if d.stepShares == nil { // not of an analysis
 		return 1

@@ -17,11 +17,11 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// layerTable describes passes of an analysis, with their layers and categories,
-// by raw times: those are the same in a trace and in slices of it.
 // tokens is what a pass's row says of them.
 var tokens = regexp.MustCompile(`tokens -?[0-9]+`)
 
+// layerTable describes passes of an analysis, with their layers and categories,
+// by raw times: those are the same in a trace and in slices of it.
 func layerTable(a *layer.Device, passes []int) []string {
 	var out []string
 	for _, i := range passes {

@@ -143,8 +143,7 @@ var (
 		[]string{"qwen2_moe", "qwen3_moe", "llama4", "llama4_text", "gpt_oss", "mixtral", "minimax_m2", "glm4_moe"},
 		ruleQKNorm, ruleMoE, ruleMoEGate, ruleMoEAlign, ruleMoESort)
 	hybridMamba = familyModel("hybrid_mamba", "Mamba-2 layers with a few attention layers (Nemotron-H, Bamba, "+
-		"Granite-4, Jamba)",
-		[]string{"nemotron_h", "bamba", "granitemoehybrid", "jamba", "falcon_h1", "zamba2"},
+		"Granite-4, Jamba)", []string{"nemotron_h", "bamba", "granitemoehybrid", "jamba", "falcon_h1", "zamba2"},
 		ruleSSDScan, ruleSelectiveScan, ruleCausalConv, ruleMoE, ruleMoEGate, ruleMoEAlign, ruleMoESort)
 	hybridLinear = familyModel("hybrid_linear", "gated delta rule layers with full attention every few layers "+
 		"(Qwen3-Next, Qwen3.5)",

@@ -192,7 +192,7 @@ func (o object) Field(name string) value { return value{o, name, o.Fields[name]}
 // Given reports whether the field is present and not null.
 func (v value) Given() bool { return v.Kind() != nullKind }
 
-// valueKind is the JSON type of the value, NullKind if it is not given.
+// Kind is the JSON type of the value, nullKind if it is not given.
 func (v value) Kind() valueKind { return kindOf(v.raw) }
 
 // Fail notes what is wrong with the value.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The sentinels an [*Error] may wrap.
+// The sentinels a documentError may wrap.
 var (
 	// errSyntax is wrapped when a document is not one JSON object.
 	errSyntax = errors.New("not a JSON object")
@@ -27,7 +27,7 @@ type documentError struct {
 	Err error
 }
 
-// documentError renders "profile: config PATH: FIELD: reason".
+// Error renders "profile: config PATH: FIELD: reason".
 func (e *documentError) Error() string {
 	var b strings.Builder
 	b.WriteString("profile: ")
@@ -46,7 +46,7 @@ func (e *documentError) Error() string {
 // Unwrap returns the reason.
 func (e *documentError) Unwrap() error { return e.Err }
 
-// located fills in the file of an Error that came from a reader.
+// located fills in the file of a documentError that came from a reader.
 func located(err error, path string) error {
 	var e *documentError
 	if errors.As(err, &e) && e.Path == "" {

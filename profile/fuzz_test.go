@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// FuzzParseConfig: any bytes give a config that keeps its promises or an *Error,
+// FuzzParseConfig: any bytes give a config that keeps its promises or a *documentError,
 // and every accessor works on what was accepted.
 func FuzzParseConfig(f *testing.F) {
 	for _, s := range []string{
@@ -81,7 +81,7 @@ func sharedConfigFiles(f *testing.F) []string {
 }
 
 // FuzzParseProfile: any bytes give a valid profile that survives a round trip
-// and names every kernel, or an *Error.
+// and names every kernel, or a *documentError.
 func FuzzParseProfile(f *testing.F) {
 	f.Add([]byte(docExample(f)), "void acme::kernels::acme_moe_v2_impl")
 	f.Add([]byte(`{"name":"x","renames":[{"old":"a","new":"aa"}],"rules":[{"key":"k","label":"L","patterns":["İ"],"ignore_case":true}]}`), strings.Repeat("a", 100))

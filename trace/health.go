@@ -124,8 +124,7 @@ type Health struct {
 }
 
 // Remark is one thing that is wrong with a recording, and what it touches. Package layer makes one finding of those
-// that
-// change a result.
+// that change a result.
 type Remark struct {
 	Code     Code         `json:"code"`              // stable identifier, e.g. "orphans"
 	Severity HealthStatus `json:"severity"`          // ok = note only

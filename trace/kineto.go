@@ -40,12 +40,12 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 	return m, nil
 }
 
-// setRank completes the rank of m: what distributedInfo says, else the file's
-// name, else the args of collectives, if these agree. A name that says "rank" and
-// another one than distributedInfo is noted: one of them was copied.
 // protonUnit is the key of the document that says in which unit Triton's profiler wrote times.
 const protonUnit = "displayTimeUnit"
 
+// setRank completes the rank of m: what distributedInfo says, else the file's
+// name, else the args of collectives, if these agree. A name that says "rank" and
+// another one than distributedInfo is noted: one of them was copied.
 func (b *Builder) setRank(m *Meta, args shard.Rank) {
 	name := framework.ReadFileName(framework.All(), m.Path)
 	switch {

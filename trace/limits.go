@@ -94,8 +94,7 @@ func (k *sink) checkLimits() error {
 		whole = fmt.Sprintf("; all of it would need about %d MB", int64(float64(need)/float64(done)*float64(total))/1e6)
 	}
 	return &budgetError{k.cfg.budget, fmt.Errorf("trace: %w: %d events need more than the memory budget of %d MB%s "+
-		"(keep fewer lanes, or read it as a stream)",
-		ErrLimit, k.rows, k.cfg.budget/1e6, whole)}
+		"(keep fewer lanes, or read it as a stream)", ErrLimit, k.rows, k.cfg.budget/1e6, whole)}
 }
 
 // budgetError is a load that needs more than [Options.MemoryBudget]. A caller

@@ -574,7 +574,6 @@ func TestReaderErrorPassesThrough(t *testing.T) {
 	}
 }
 
-// TestReaderSeesWhatATraceStores: the streaming reader and the columns agree.
 // TestReaderGivesTexts as they are, however short, and whichever were seen before.
 func TestReaderGivesTexts(t *testing.T) {
 	r := trace.Reader{Input: strings.NewReader(`[{"ph":"X","cat":"c","name":"a","ts":1},{"ph":"X","name":"b","pid":"p","tid":"t","ts":2},{"ph":"X","name":"a\n","ts":3},{"ph":"X","cat":"","name":"","ts":4},{"ph":"X","ts":5},{"ph":"X","name":"a","ts":6}]`)}
@@ -590,6 +589,7 @@ func TestReaderGivesTexts(t *testing.T) {
 	}
 }
 
+// TestReaderSeesWhatATraceStores: the streaming reader and the columns agree.
 func TestReaderSeesWhatATraceStores(t *testing.T) {
 	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		f, err := os.Open(path)

@@ -137,8 +137,7 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 type pause struct{ from, to int64 }
 
 // withoutCalls counts the times of quiet and more in which no call begins, within pauses, and sums them. The pauses
-// come
-// in order of time.
+// come in order of time.
 func withoutCalls(pauses []pause, launches *column.Columns) (n int, sum int64) {
 	if len(pauses) == 0 {
 		return 0, 0

@@ -98,8 +98,7 @@ func (a *analysis) partly(s *stageWork, c *chain.Candidate) string {
 }
 
 // String says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms) in 5 steps; each step −0: no gain while host
-// bound"; "" for
-// nothing.
+// bound"; "" for nothing.
 func (g *Gain) String() string {
 	if g.HighNS == 0 {
 		return ""

@@ -66,8 +66,7 @@ var fuseTruth = []struct {
 			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant",
 			"vLLM-origin Attention + Quantization"},
 		[]string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate " +
-			"kernels",
-			"NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
+			"kernels", "NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
 		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the " +
 			"experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
 	},
@@ -92,8 +91,7 @@ var fuseTruth = []struct {
 		"a sum and a layer normalisation behind each half of a layer"},
 	{"sglang-qwen3-8b-graph-capture-mi300", nil, nil, "two kernels"},
 	{"torch-compile-triton", nil, []string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)",
-		"Fused residual add + RMSNorm"},
-		"fused by the compiler already, one layer only"},
+		"Fused residual add + RMSNorm"}, "fused by the compiler already, one layer only"},
 	{"train-absolute-float-ts-v100.pt.trace", []string{pointwise}, nil, "training of a convolution network"},
 	{"train-graphs-5streams-a100", []string{pointwise}, nil, "training of a recommender"},
 	{"train-pair-rank-0", []string{pointwise}, nil,

@@ -179,9 +179,8 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 }
 
 // TestPiecewiseMappingSaysItsShare: a run with piecewise graphs launches attention and its cache write only. All
-// kernels
-// of a full graph are found in it, and the report says that those launched there are 8.3% of the time, and that the
-// others are replayed there, too: no more lines are in that trace.
+// kernels of a full graph are found in it, and the report says that those launched there are 8.3% of the time, and that
+// the others are replayed there, too: no more lines are in that trace.
 func TestPiecewiseMappingSaysItsShare(t *testing.T) {
 	const mapping = "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"
 	testdata.SharedGlob(t, mapping) // a distilled copy has other times

@@ -200,8 +200,7 @@ type Launch struct {
 }
 
 // Launches iterates over the activities of stage i of the report, by trace, device and start; none for a report that
-// was not
-// made by [Analyze].
+// was not made by [Analyze].
 func (r *Report) Launches(i int) iter.Seq[Launch] {
 	return func(yield func(Launch) bool) {
 		if r.from == nil || i < 0 || i >= len(r.Stages) {

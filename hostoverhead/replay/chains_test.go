@@ -33,8 +33,7 @@ func pairs(d *layer.Device, least, most float64) (list []triage.Fused) {
 }
 
 // TestChainsAgainstFusedRuns: of servers that run a norm and the product after it as one kernel of 0.9 times their
-// time,
-// the step lies in the interval of the chain's edit, wherever the trace tests it.
+// time, the step lies in the interval of the chain's edit, wherever the trace tests it.
 func TestChainsAgainstFusedRuns(t *testing.T) {
 	servers := uint64(16)
 	if testdata.Long() {
@@ -105,8 +104,7 @@ func TestChainsThatAreNotHere(t *testing.T) {
 }
 
 // play runs six steps of an eager model that the host launches ahead and waits for: a residual sum and a norm after
-// each
-// product, as two kernels or as one. A kernel takes 2 µs, and 4 µs for each tensor that it reads or writes.
+// each product, as two kernels or as one. A kernel takes 2 µs, and 4 µs for each tensor that it reads or writes.
 func play(t *testing.T, fused bool) (a *layer.Analysis, step time.Duration) {
 	const (
 		product = "nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT|aten::mm"

@@ -244,8 +244,7 @@ func firstKernels(d *layer.Device) []triage.Fused {
 }
 
 // TestSharedTraces: on real traces each edit is answered within its interval, never below what the GPU works, or
-// refused
-// with a reason. -v prints the steps that pass both gates.
+// refused with a reason. -v prints the steps that pass both gates.
 func TestSharedTraces(t *testing.T) {
 	answered, asked := map[replay.Kind]int{}, map[replay.Kind]int{}
 	for i, path := range append(testdata.SharedGlob(t, "traces/torch/*"), testdata.SharedGlob(t, "traces/nsys/*")...) {

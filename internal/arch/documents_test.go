@@ -224,8 +224,7 @@ func CheckComments(s *Source) []string {
 const columns = 120
 
 // CheckLines reports lines outside of tests that are too long without the text of a literal being so: a name of a
-// kernel, a document or
-// a pattern is not broken, a sentence is.
+// kernel, a document or a pattern is not broken, a sentence is.
 func CheckLines(s *Source) []string {
 	var bad []string
 	for _, p := range s.Packages {

@@ -377,7 +377,7 @@ func TestTimelineDrawsOnlyWhatShows(t *testing.T) {
 	}
 }
 
-// TestFigureOfTheTimelineIsTheReports: kernels and their time are those that the table has.
+// TestFiguresOfTimelineAndTableAgree: kernels and their time are those that the table has.
 func TestFiguresOfTimelineAndTableAgree(t *testing.T) {
 	ctx, _, _ := openReport(t)
 	sums := evaluate[[]float64](ctx, t, `(() => { const t = strataPage.timelines[0]; let ns = 0; for (let i = 0; i < t.n; i++) ns += t.end[i] - t.start[i];

@@ -146,8 +146,7 @@ func TestReports(t *testing.T) {
 		"layers": {[]string{"Layers and operators in numbers", "Layers of pass",
 			"Operators of the steady pass against the GPU", "Cost per token"}, "Time", "norm"},
 		"triage": {[]string{"Stage extend: kernels", "Stage extend: operators", "Stage extend: exposure",
-			"Stage extend: overlap",
-			"Stage extend: fused paths"}, "GPU time", "nvjet"},
+			"Stage extend: overlap", "Stage extend: fused paths"}, "GPU time", "nvjet"},
 	} {
 		t.Run(program, func(t *testing.T) {
 			address := report(t, program) // first: building it may take longer than a browser has

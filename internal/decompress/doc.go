@@ -9,14 +9,11 @@
 // where it is:
 //
 //   - fast.go: one unaligned load fills the bit buffer without asking how many bits there are; every copy begins by
-//
-// moving 64 bytes,
-//
-//	  however short it is, which spares a branch nobody can foresee; the next symbol's entry is loaded before the copy;
-//	- table.go: one look gives a literal and the symbol after it; tables are doubled by copying while codes grow;
-//	- reader.go: output goes straight into the caller's buffer, only its last 32 KiB are kept for copies that reach
-//
-// back into it.
+//     moving 64 bytes, however short it is, which spares a branch nobody can foresee; the next symbol's entry is loaded
+//     before the copy;
+//   - table.go: one look gives a literal and the symbol after it; tables are doubled by copying while codes grow;
+//   - reader.go: output goes straight into the caller's buffer, only its last 32 KiB are kept for copies that reach
+//     back into it.
 //
 // Near the ends of input and output a slow step counts every bit (slow), so that a stream that is cut off anywhere
 // gives every byte that the standard library's decoder gives.

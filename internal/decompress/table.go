@@ -11,10 +11,8 @@ import (
 //
 //	0–7    how many bits it uses up, extra bits included
 //	8–11   how many of them are the code (of a second table: its bits there)
-//	12–15  two: it gives a literal and another symbol; blockEnds, longer; literal: what it is; none of the three is a
-//
-// length or a distance
-//
+//	12–15  two: it gives a literal and another symbol; blockEnds, longer; literal: what it is;
+//	       none of the three is a length or a distance
 //	16–23  a literal; of two symbols the first one
 //	24–31  the second literal; a length less the shortest, without the extra bits
 //	16–31  a distance without the extra bits; where the second table begins

@@ -88,7 +88,7 @@ type Event struct {
 	Raw  []byte // the whole event
 }
 
-// eventKeys are the keys that an event may start with; only these mark an
+// isEventKey reports a key that an event may start with; only these mark an
 // event's start when the scanner looks for one (see doc.go).
 func isEventKey(k []byte) bool {
 	switch string(k) {
@@ -98,7 +98,7 @@ func isEventKey(k []byte) bool {
 	return false
 }
 
-// topKeys are keys that are beside traceEvents in real files; only these
+// isTopKey reports a key that is beside traceEvents in real files; only these
 // mark the end of a broken traceEvents array.
 func isTopKey(k []byte) bool {
 	switch string(k) {

@@ -13,8 +13,7 @@ import (
 )
 
 // TestKernelsAreKnownAt80: in a table as wide as a terminal with the columns of the triage report, the base name of
-// each
-// kernel that is known is whole, in its column, over several lines where it is longer, and so is the operator.
+// each kernel that is known is whole, in its column, over several lines where it is longer, and so is the operator.
 func TestKernelsAreKnownAt80(t *testing.T) {
 	data, err := os.ReadFile(testdata.Shared(t, "labels/kernel-names.tsv"))
 	if err != nil {

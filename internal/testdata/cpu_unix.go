@@ -8,8 +8,7 @@ import (
 )
 
 // CPU is the processor time that this process has taken since it began. Other work on the machine makes it longer by
-// far less than
-// the time that passes. Where the system does not report it, it is the time that passes.
+// far less than the time that passes. Where the system does not report it, it is the time that passes.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -17,8 +17,7 @@ import (
 // Numbers that nobody claims are −1.
 type Known struct {
 	Name string // of the file
-	// Of is what it replaces where the reference data is absent: its path below shared; "" where the copy is cut
-	// shorter.
+	// Of is what it replaces where the reference data is absent: its path below shared; "" where the copy is cut shorter.
 	Of        string
 	Passes    int      // forward passes
 	Layers    int      // decoder layers of a whole pass, 0 where the model has none

@@ -1145,8 +1145,7 @@ func TestWordsOfFindings(t *testing.T) {
 }
 
 // What findings say, by hand: a row is slower or faster, grew or shrank, one factor is A's work times the shift,
-// another
-// path has no time.
+// another path has no time.
 func TestFindingsByHand(t *testing.T) {
 	c := millisecond()
 	c.kinds.uniform, c.kinds.shift, c.sums = true, math.Log(1.02), [2]float64{8e5, 9e5}

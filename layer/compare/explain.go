@@ -70,8 +70,7 @@ func ofPeak(floor, d time.Duration) string {
 }
 
 // ownFloors reports that equal work has other floors on the two sides: they are the shortest launches of each trace,
-// and
-// not what the GPU can do.
+// and not what the GPU can do.
 func (r *Row) ownFloors() bool {
 	far := func(x, y float64) bool { return math.Abs(x-y) > renameCount*max(x, y) }
 	return !far(float64(r.WorkA.Bytes), float64(r.WorkB.Bytes)) && !far(r.WorkA.GFLOP, r.WorkB.GFLOP) &&

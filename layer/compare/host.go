@@ -205,10 +205,9 @@ func (h *hostComparison) collect() {
 	}
 }
 
-// between estimates by how much runs differ from the operations of this pair, most of them unchanged: the
-// spread of their log ratios around the typical one, less what steps vary by. It replaces the assumed floor, and
-// returns
-// of how many operations, 0 if they are too few.
+// between estimates by how much runs differ from the operations of this pair, most of them unchanged: the spread of
+// their log ratios around the typical one, less what steps vary by. It replaces the assumed floor, and returns of how
+// many operations, 0 if they are too few.
 func (h *hostComparison) between() int {
 	var ratios, own []float64
 	var ops []*hostOp

@@ -209,8 +209,7 @@ func TestFloorOfWaiting(t *testing.T) {
 }
 
 // TestShortNames: cut at arguments where they are too long, then in the middle; names that then look alike are shown
-// from
-// where they differ, or numbered.
+// from where they differ, or numbered.
 func TestShortNames(t *testing.T) {
 	ten := "abcdefghij"
 	long := strings.Repeat(ten, 4)
@@ -340,8 +339,7 @@ func TestOverlappedRows(t *testing.T) {
 }
 
 // TestJudgedRows: ten passes a side whose rows take 100 and 110; what one side lacks, what waits and what is between
-// GPUs
-// is judged where there are passes enough.
+// GPUs is judged where there are passes enough.
 func TestJudgedRows(t *testing.T) {
 	k := rulerOf(1000, false)
 	times := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }

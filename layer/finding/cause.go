@@ -195,8 +195,7 @@ var causes = [NumCauses]struct {
 		"The work was queued before the gap and starts late: it waits for an event, a signal, or another process on the GPU.",
 		"work was queued and did not start",
 		Advice{Do: "Find what the stream waits for: an event, a signal of another rank, or another process on the GPU. " +
-			"Pass `--trace " +
-			"DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
+			"Pass `--trace DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
 		"the GPU is idle while other ranks work",

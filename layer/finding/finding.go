@@ -126,8 +126,7 @@ type Advice struct {
 }
 
 // Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only takes
-// time. The
-// order of equal ones stays.
+// time. The order of equal ones stays.
 func Rank(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt),

@@ -91,8 +91,7 @@ func TestFleetByHand(t *testing.T) {
 	}
 	r := fleet.Combine([]fleet.Run{run}, fleet.Options{})
 	if r.Files != 3 || r.Ranks != 3 || r.Bad != 0 || !r.Matched() || r.Verdict != "The other ranks wait for rank 2 for "+
-		"up to "+
-		"140 µs per step (14.0%)." {
+		"up to 140 µs per step (14.0%)." {
 		t.Errorf("%+v", r)
 	}
 }
@@ -301,8 +300,7 @@ func TestFleetChanges(t *testing.T) {
 			return l
 		}, func(run *fleet.Run) string { return run.Findings[0].Text + ": " + run.Findings[0].Evidence },
 			"1 of 4 ranks are missing: Ranks 3 are in no file, and every rank spends at least 10.0% of step time in " +
-				"collectives: " +
-				"the late one may be among them."},
+				"collectives: the late one may be among them."},
 		"ranks wait for one another by turns": {func(l ranks) ranks {
 			alike(l)
 			each(l, func(n, i int, s *fleet.Step) {
@@ -514,11 +512,9 @@ func TestReportsAreBounded(t *testing.T) {
 	r := fleet.Combine(runs, fleet.Options{})
 	last := &r.Runs[len(r.Runs)-1]
 	if r.Files != 406 || r.Ranks != 203 || r.Bad != 203 || r.LeftOut != 2+3 || len(r.Runs) != 200 ||
-		len(r.Findings) != 100 ||
-		last.Run != "202" || r.Runs[198].Run != "201" || len(last.Findings) != 8 {
+		len(r.Findings) != 100 || last.Run != "202" || r.Runs[198].Run != "201" || len(last.Findings) != 8 {
 		t.Errorf("%d files, %d ranks, %d bad, %d left out, %d runs, %d findings; the last run %s has %d", r.Files, r.Ranks,
-			r.Bad,
-			r.LeftOut, len(r.Runs), len(r.Findings), last.Run, len(last.Findings))
+			r.Bad, r.LeftOut, len(r.Runs), len(r.Findings), last.Run, len(last.Findings))
 	}
 	if g := r.Runs[0].Groups; len(g) != 8 || g[0].Rows != nil || len(g[0].Skew) != 32 {
 		t.Errorf("%d groups, the first of %d rows and %d steps", len(g), len(g[0].Rows), len(g[0].Skew))

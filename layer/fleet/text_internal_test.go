@@ -95,8 +95,7 @@ func TestTextOfAFleet(t *testing.T) {
 	}
 	several := text(Report{Runs: []Run{run("r1"), run("r2"), run("r3")}, Findings: found(2), LeftOut: 2}, false)
 	if strings.Contains(several, "Groups of") || !strings.Contains(several, "A rank differs: 1.00 ms per step (50.0%) "+
-		"[r9]") ||
-		!strings.Contains(several, "2 findings and recordings are left out") {
+		"[r9]") || !strings.Contains(several, "2 findings and recordings are left out") {
 		t.Errorf("of three recordings: %s", several)
 	}
 	if brief := text(Report{Runs: []Run{run("r1")}, Findings: found(2)}, true); strings.Contains(brief,

@@ -79,8 +79,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	w.restOfCosts()
 	if best >= 0 && w.model == nil && w.gpu != nil && r.Passes[best].Covered < fewCovered {
 		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor (pass `--config` with a "+
-			"file or a public model's name to cover more)",
-			100*r.Passes[best].Covered, best))
+			"file or a public model's name to cover more)", 100*r.Passes[best].Covered, best))
 	}
 	r.Steady, r.Economy = best, economy(r.Passes)
 	if w.model != nil {

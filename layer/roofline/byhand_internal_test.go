@@ -42,8 +42,7 @@ func TestPeaksOfTheUser(t *testing.T) {
 }
 
 // TestWorkOfAFusedKernel: a kernel has the work of all operators that it fuses, those of decode passes apart: a router
-// of
-// 64 by 8 and experts of 64 by 32, two of eight for each of 5 tokens; in decode passes a product of 64 by 16 alone.
+// of 64 by 8 and experts of 64 by 32, two of eight for each of 5 tokens; in decode passes a product of 64 by 16 alone.
 func TestWorkOfAFusedKernel(t *testing.T) {
 	w := walk{model: &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"},
 		plan: &profile.Plan{}}
@@ -238,9 +237,9 @@ func TestNamesOfBases(t *testing.T) {
 	}
 }
 
-// TestWaterfallByHand: products of two types of layers whose floor is 60 of 100 and 20 of 50, others
-// that have none; attention at its floor, or not certainly above it; small kernels and copies, which have floors where
-// no model is known.
+// TestWaterfallByHand: products of two types of layers whose floor is 60 of 100 and 20 of 50, others that have none;
+// attention at its floor, or not certainly above it; small kernels and copies, which have floors where no model is
+// known.
 func TestWaterfallByHand(t *testing.T) {
 	measure := func(m *model) *measured {
 		d := &layer.Device{Passes: []layer.ForwardPass{{NumLayers: 2}}}

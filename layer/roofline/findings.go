@@ -250,8 +250,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 }
 
 // misaligned makes one finding of the products whose rows loads of 16 bytes do not fit, and returns the others. A
-// product
-// of padded sizes reaches no more of the peak than the best one that arithmetic bounds in the pass.
+// product of padded sizes reaches no more of the peak than the best one that arithmetic bounds in the pass.
 func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.Measure, time.Duration)) []merged {
 	var odd, rest []merged
 	best := 0.0

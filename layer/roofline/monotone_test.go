@@ -158,8 +158,7 @@ func TestWorkByHand(t *testing.T) {
 			figures{82560, 16640, 0, 1920, 0}},
 		// four groups, two a rank: 2·5·8·16·2; 8·16·2·2; 5·(8 + 16)·2·2
 		{"groups", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 8, N: 16, Groups: 4, Split: profile.SplitHeads},
-			&decode,
-			figures{2560, 512, 0, 480, 0}},
+			&decode, figures{2560, 512, 0, 480, 0}},
 		// rows are divided: 2·5·32·128; 32·128·2; 5·(32 + 128)·2
 		{"rows", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 128, Split: profile.SplitRows}, &decode,
 			figures{40960, 8192, 0, 1600, 0}},
@@ -169,8 +168,7 @@ func TestWorkByHand(t *testing.T) {
 		// reads and writes 64 elements a token
 		{"norm", plain, 1, 1, profile.PlanOp{Operator: opname.InputNorm, Width: 64}, &decode, figures{0, 0, 0, 1280, 0}},
 		{"half a norm", plain, 2, 1, profile.PlanOp{Operator: opname.Activation, Width: 64, Split: profile.SplitColumns},
-			&decode,
-			figures{0, 0, 0, 640, 0}},
+			&decode, figures{0, 0, 0, 640, 0}},
 		{"embedding", plain, 1, 1, profile.PlanOp{Operator: opname.Embed, K: 100, N: 64}, &decode,
 			figures{0, 0, 0, 1280, 0}},
 		// of two requests
@@ -204,12 +202,10 @@ func TestWorkByHand(t *testing.T) {
 			Window:   2, Ratio: 5}, &decode, figures{5376, 0, 2688, 1280, 0}},
 		// 8 experts, 2 a token: 2·10·64·32; 6.1016 of 64·32·2; 5·64 in and 10·32 out
 		{"experts up", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2},
-			&decode,
-			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
+			&decode, figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
 		// 10·32 in and 5·64 out
 		{"experts down", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 32, N: 64, Experts: 8, TopK: 2},
-			&decode,
-			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
+			&decode, figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
 		// half of 48 columns: 2·10·64·24; 6.1016 of 64·24·2; 5·64 in and 10·24 out
 		{"experts up, divided", plain, 2, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 48, Experts: 8,
 			TopK: 2},

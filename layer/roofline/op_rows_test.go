@@ -385,8 +385,7 @@ func TestListsOfUnknownTypes(t *testing.T) {
 }
 
 // TestWorkOfOneElement: tensors of one element each have work, of bytes, too, but where an op wants more: starts of
-// two, channels for
-// each group, two chosen experts, two halves, windows of two.
+// two, channels for each group, two chosen experts, two halves, windows of two.
 func TestWorkOfOneElement(t *testing.T) {
 	more := []string{"aiter::mha_varlen_fwd", "flash_attn::_flash_attn_varlen_forward", "aten::avg_pool2d", "aten::conv1d",
 		"aten::cudnn_convolution", "aten::miopen_convolution",

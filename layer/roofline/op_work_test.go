@@ -126,12 +126,10 @@ var opCases = []struct {
 		0},
 	// two requests of 6 tokens, one of 4 at most: at least 4² + 2² pairs; 2·1·(8 + 8)·20; q, k, v, o of 48 of 2 B
 	{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
-		is("4"),
-		is("4"), none, none, is("False")), 640, 384, 384},
+		is("4"), is("4"), none, none, is("False")), 640, 384, 384},
 	// causal: (20 + 6)/2 pairs
 	{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
-		is("4"),
-		is("4"), none, none, is("True")), 416, 384, 384},
+		is("4"), is("4"), none, none, is("True")), 416, 384, 384},
 	// a cache of 99 pages, 20 in the list: causal, the 6 new tokens at least; two requests of 8 at most: k and v of 10
 	// more of 16 B
 	{"aiter::mha_batch_prefill", inputsOf(bf16(6, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
@@ -306,8 +304,7 @@ func TestMasksAreIntervals(t *testing.T) {
 }
 
 // TestAttentionOfAMixedBatch: 9 requests prefill 8,155 tokens and 37 decode. Each layer has 64 heads of 64, whose
-// window
-// is not recorded: 8,192 pairs at least, all that the step's sums allow at most. Both by hand.
+// window is not recorded: 8,192 pairs at least, all that the step's sums allow at most. Both by hand.
 func TestAttentionOfAMixedBatch(t *testing.T) {
 	const layers, flopOfAPair = 24, 4 * 64 * 64 // 2 for products and sums, twice: scores and values
 	pairs := 7671310 - 7475785/2.0 + 34489      // Σ sq·sk − Σ sq²/2 of context, and Σ sq·sk of generation

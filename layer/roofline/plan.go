@@ -146,8 +146,7 @@ func (m *model) assumptions(o *Options, g *hardware.GPU) []string {
 	var out []string
 	if m.tp > 1 && g != nil && g.Latency() > 0 {
 		out = append(out, fmt.Sprintf("an all-reduce is taken to need %s beside its bytes, the fastest that was published "+
-			"(%s)",
-			table.Duration(g.Latency()), g.LatencySource()))
+			"(%s)", table.Duration(g.Latency()), g.LatencySource()))
 	}
 	if o.CacheDType == "" {
 		out = append(out, fmt.Sprintf("the key-value cache is taken to hold %s, the type of the activations", m.cache))

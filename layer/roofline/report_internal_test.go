@@ -113,8 +113,7 @@ func TestReportByHand(t *testing.T) {
 		want   []string
 	}{
 		{func() {}, []string{"Speed of light of m on g (asked), TP 2, EP 1", "Pass 1: decode, tokens: 3 (from rows), " +
-			"requests: 2",
-			"Padding: kernels ran 4 rows for 3 tokens",
+			"requests: 2", "Padding: kernels ran 4 rows for 3 tokens",
 			"Floor: at least 500 µs of 2.00 ms (25.0%), 31.2% of the 1.60 ms up to its last kernel; from recorded op inputs; " +
 				"operators with 50.0% of its GPU time have one",
 			"Where the time goes ms % of step Remark", "floor 0.500 25.0", "rest 1.100 55.0 n", "after 0.400 20.0",

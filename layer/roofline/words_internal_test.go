@@ -51,8 +51,7 @@ func TestNotesOfAWalk(t *testing.T) {
 	got := w.notes()
 	for i, want := range []string{"the tokens of 1 pass are not known", "recorded inputs contradict the config: a is",
 		"recorded inputs contradict the config: b is", "no floors: names and times", "2 passes have operators that are " +
-			"faster than the GPU can be: " +
-			"where that is more than 1% of the time"} {
+			"faster than the GPU can be: where that is more than 1% of the time"} {
 		if len(got) != 5 || !strings.HasPrefix(got[i], want) {
 			t.Errorf("note %d of %q, want %q", i, got, want)
 		}
@@ -221,8 +220,7 @@ func TestDefectsBySizes(t *testing.T) {
 }
 
 // TestSlotsOfOneHash: operators, and types of layers, whose hashes are equal have slots of their own, however often
-// they
-// alternate.
+// they alternate.
 func TestSlotsOfOneHash(t *testing.T) {
 	w := &walk{plan: &profile.Plan{Kinds: make([]profile.PlanKind, slotCache+1)}, slots: slots{all: map[key]*slot{}}}
 	for range 2 {

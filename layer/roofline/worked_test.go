@@ -19,8 +19,7 @@ import (
 )
 
 // A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small
-// kernels, fills,
-// communication, idle time. The trace holds no shapes; its tokens are in the annotation.
+// kernels, fills, communication, idle time. The trace holds no shapes; its tokens are in the annotation.
 func TestWorkedExample(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {
@@ -134,10 +133,8 @@ func TestUnknownGPU(t *testing.T) {
 }
 
 // served70B is a run as vLLM's default path records it without annotations: pieces of a layer are replayed, a compiler
-// fused the norms,
-// and only the cache write, which is launched in each layer, has a block a token: 1,049 in the first pass, one in each
-// other. The times are those
-// of the worked example.
+// fused the norms, and only the cache write, which is launched in each layer, has a block a token: 1,049 in the first
+// pass, one in each other. The times are those of the worked example.
 func served70B(t *testing.T) *layer.Analysis {
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
@@ -212,10 +209,8 @@ func served70B(t *testing.T) *layer.Analysis {
 }
 
 // TestTokensOfOneFamily: each pass has its own tokens, its stage and its floor, though nothing annotates them and one
-// family of kernels alone
-// shows them, and its process groups alone say over how many GPUs it is divided. The cache grows by one a step. The
-// floors of a pass's rows,
-// which export prints, add up to that of the pass.
+// family of kernels alone shows them, and its process groups alone say over how many GPUs it is divided. The cache
+// grows by one a step. The floors of a pass's rows, which export prints, add up to that of the pass.
 func TestTokensOfOneFamily(t *testing.T) {
 	a := served70B(t)
 	r, err := roofline.Analyze(context.Background(), a, roofline.Options{Kernels: true}) // no sizes given

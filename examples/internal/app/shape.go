@@ -366,7 +366,7 @@ func (d *ShapedDocument) Markdown() string {
 	return fence + "json\n" + text + fence + "\n"
 }
 
-// WriteShaped cuts a document and writes it in a form, such as [Document.JSON].
+// WriteShaped cuts a document and writes it in a form, such as [ShapedDocument.JSON].
 func WriteShaped(w io.Writer, data []byte, c Cut, form func(*ShapedDocument) string) error {
 	n, err := parseNode(data)
 	if err != nil {

@@ -102,8 +102,7 @@ func TestFields(t *testing.T) {
 	}
 	for _, bad := range []string{"nothing", "findings.nothing", "schema.x"} {
 		if err := WriteShaped(&strings.Builder{}, sample(1), Cut{Fields: []string{bad}},
-			(*ShapedDocument).JSON); err == nil ||
-			!strings.Contains(err.Error(), bad) {
+			(*ShapedDocument).JSON); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -158,8 +158,7 @@ func carried(t *testing.T, doc []byte, form pftracegen.Form) []byte {
 }
 
 // kindWithout is the category that an op or annotation seems to have where the format has none, as
-// docs/format/pftrace.md
-// says.
+// docs/format/pftrace.md says.
 func kindWithout(name, args, category string) string {
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(list, func(key string) bool { return strings.Contains(args, `"`+key) })

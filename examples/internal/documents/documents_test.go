@@ -15,8 +15,7 @@ import (
 )
 
 // TestSchemas: the schemas that package command has are those of the Go types, so that nobody changes the name or the
-// unit
-// of a field unseen; every field has a comment, and every time is in nanoseconds. go test -update writes them, and
+// unit of a field unseen; every field has a comment, and every time is in nanoseconds. go test -update writes them, and
 // their table in docs/formats.md.
 func TestSchemas(t *testing.T) {
 	comments := newComments(t)

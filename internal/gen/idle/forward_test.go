@@ -7,8 +7,7 @@ import (
 )
 
 // TestOperatorRunsAreWhatTheySay: kernels of a run follow one another, each as long as its operator is measured to be,
-// and each
-// step would be shorter by less than its kernels take.
+// and each step would be shorter by less than its kernels take.
 func TestOperatorRunsAreWhatTheySay(t *testing.T) {
 	for _, c := range append(AttentionRuns(), MisalignedRuns()...) {
 		end, kernels, took := int64(0), 0, 0.0

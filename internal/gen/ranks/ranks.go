@@ -190,8 +190,7 @@ func (c Config) replica(number int, r Replica, put func(File) error) ([]Group, e
 		}
 		return fmt.Sprintf(`, "Collective name": %q, "In msg nelems": 32768, "Out msg nelems": 32768, "Group size": %d, `+
 			`"dtype": "BFloat16", "Process Group Name": "%d", "Process Group Description": "tp:%d", `+
-			`"Process Group Ranks": "%s"`,
-			collective, len(groups[group]), group+1, group, brackets(groups[group]))
+			`"Process Group Ranks": "%s"`, collective, len(groups[group]), group+1, group, brackets(groups[group]))
 	}
 	for s := range c.Steps {
 		for k := range ran {
@@ -299,8 +298,7 @@ func (c Config) trace(r Replica, rank int, clock int64, steps [][]span, from, to
 	event := func(category, name string, pid, tid int, start, end int64, args string) {
 		d := end - start
 		fmt.Fprintf(&b, `%s{"ph": "X", "cat": %q, "name": %q, "pid": %d, "tid": %d, "ts": %s, "dur": %d.%03d, "args": {%s}}`+
-			"\n",
-			comma, category, name, pid, tid, us(start), d/1000, d%1000, args)
+			"\n", comma, category, name, pid, tid, us(start), d/1000, d%1000, args)
 		comma = ","
 	}
 	correlation := 1

@@ -129,8 +129,7 @@ func (p *page) largest(b *bytes.Buffer) error {
 	fmt.Fprintf(b, "\n## A trace of %s\n\n%s events, %s bytes, as gzip %s bytes.", r.size, table.Count(r.events),
 		table.Count(r.plainBytes), table.Count(r.packedBytes))
 	t := table.New(table.Text("What"), table.Text("File"), table.Number("Time (s)"), table.Number("Spread"),
-		table.Number("MB/s"),
-		table.Number("Of load"), table.Number("Peak memory"), table.Number("Python's time"),
+		table.Number("MB/s"), table.Number("Of load"), table.Number("Peak memory"), table.Number("Python's time"),
 		table.Number("Python's memory"), table.Number("Each GB adds"))
 	worst := 1.0
 	for _, x := range r.rows {

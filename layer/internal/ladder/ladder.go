@@ -300,8 +300,7 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		if r.LayerEvidence == RungModule && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers &&
 			r.Cut == Uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: "+
-				"give --num-layers %d)",
-				ErrContradiction, from, p, r.First+r.Count, r.Count)
+				"give --num-layers %d)", ErrContradiction, from, p, r.First+r.Count, r.Count)
 		}
 	}
 	found := slices.ContainsFunc(results, func(r *Result) bool { return r.Count > 0 })

@@ -71,8 +71,7 @@ var Structural = map[classify.Role]Role{
 
 // structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a
 // softmax, which then counts as one. Beside attention, where none is a scan, a short convolution is no input of one,
-// but
-// mixes tokens.
+// but mixes tokens.
 func structuralRoles(facts []classify.Facts) []Role {
 	out := make([]Role, len(facts))
 	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role.Mixer() })

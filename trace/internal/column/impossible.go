@@ -88,8 +88,7 @@ const fewAtOnce = 16
 // DropTwins leaves out the activities that are there twice, as where a profiler wrote a buffer again, and returns how
 // many: rows of one stream that share name, launch, graph node, start and end. Work on a stream is done in order, so
 // two of them do not begin and end in the same nanosecond. Whole microseconds may be rounded times of two short
-// kernels,
-// which are left. Rows are sorted by start; ordered says of each queue whether it is a stream.
+// kernels, which are left. Rows are sorted by start; ordered says of each queue whether it is a stream.
 func (c *Columns) DropTwins(ctx context.Context, ordered []bool) (dropped int64) {
 	var rows []int32 // that stay, from the first twin on
 	for i := range c.Start {

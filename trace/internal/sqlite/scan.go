@@ -36,8 +36,7 @@ type cursor struct {
 }
 
 // A scan reads each record once, so that all of them are no longer than the file; what points to the same bytes again
-// and
-// again is no table. A Finder may find the same record often: it may read this much for each byte of the file.
+// and again is no table. A Finder may find the same record often: it may read this much for each byte of the file.
 const (
 	leastBudget  = 1 << 16
 	finderBudget = 64

@@ -108,8 +108,7 @@ func TestPriceOfAFewKernels(t *testing.T) {
 }
 
 // TestStepIsNotShorterByHiddenTime: of two kernels of 10 µs a long one of another stream covers the second. Of 4 to 15
-// µs
-// that a fused kernel saves the step sees none at least, and 10 at most, and the 2 µs in which nothing runs between.
+// µs that a fused kernel saves the step sees none at least, and 10 at most, and the 2 µs in which nothing runs between.
 func TestStepIsNotShorterByHiddenTime(t *testing.T) {
 	w := &activity.Trace{Queues: make([]activity.Queue, 1), Acts: []activity.Activity{{Start: 0, End: 10_000},
 		{Start: 12_000, End: 90_000}, {Start: 13_000, End: 23_000}}}
