@@ -248,7 +248,7 @@ func TestPageOfTriageByHand(t *testing.T) {
 			Do: "pad"},
 			{Kernel: "t", GPUTimeNS: 1e5}},
 		Exposure: &triage.Exposure{Rows: []triage.ExposureRow{{Category: "communication", TotalNS: 3e6, ExposedNS: 2e6,
-			HiddenNS: 1e6, ExposedPct: 50, WaitingNS: 5e5, WaitingBy: roofline.WaitingByRanks, BoundNS: 4e5},
+			HiddenNS: 1e6, ExposedPct: 50, WaitingNS: 5e5, WaitingBy: layer.WaitingByRanks, BoundNS: 4e5},
 			{Category: "gemm", ExposedPct: 1}, {Category: "other", ExposedPct: .99}}}}
 	out := triageSections(r, s)
 	same(t, "kernels", drawn(out[0].Tables[0]),

@@ -154,7 +154,8 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		p.Sections = append(p.Sections, section("layer-list", "Layers", layerTable(d, pass)))
 	}
 	if m.a.Config != nil {
-		light, err := roofline.Analyze(ctx, m.a, roofline.Options{On: &d.ID})
+		light, err := roofline.Analyze(ctx, m.a, roofline.Options{On: &d.ID,
+			Waits: fleet.Waits([]*layer.Analysis{m.a}, nil)[0]})
 		if err != nil {
 			return err
 		}

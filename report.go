@@ -34,6 +34,8 @@ type ReportOptions struct {
 	Layers layer.Options
 	// Light says what is known about GPU and load.
 	Light roofline.Options
+	// Ranks are digests of other ranks of the run, which say how long collectives wait. Clocks need not agree.
+	Ranks []fleet.Rank
 	// Device is the GPU of each trace to report on. Nil: the one with most GPU
 	// time.
 	Device *trace.DeviceID

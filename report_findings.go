@@ -171,7 +171,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 
 // askTriage asks for exposure, fusions and the largest operators.
 func (r *Report) askTriage(ctx context.Context, o ReportOptions) (*triage.Report, error) {
-	in := triage.Input{Server: o.Server, Ranks: o.Light.Ranks, Formal: r.analyses()}
+	in := triage.Input{Server: o.Server, Ranks: o.Ranks, Formal: r.analyses()}
 	for _, p := range r.parts {
 		in.FormalPaths = append(in.FormalPaths, p.name)
 	}

@@ -84,7 +84,7 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 		return nil, err
 	}
 	if list := newest.Ranks(); len(list) > 0 && list[0].Part == list[len(list)-1].Part {
-		o.Light.Ranks = list
+		o.Ranks = list
 	}
 	rep, err := r.representative(ctx, d, o)
 	if err != nil {

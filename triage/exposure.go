@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -56,8 +56,8 @@ type ExposureRow struct {
 	WaitingNS int64 `json:"waiting_ns"`
 	// WaitingBy says how the waiting was measured: "ranks" (when the others arrive), "fastest" (against the fastest
 	// quarter of the same collective in the same pass), "" if unknown.
-	WaitingBy roofline.WaitingBy `json:"waiting_by"`
-	Longest   *Place             `json:"longest"` // the longest stretch in which it runs alone, null for none
+	WaitingBy layer.WaitingBy `json:"waiting_by"`
+	Longest   *Place          `json:"longest"` // the longest stretch in which it runs alone, null for none
 }
 
 // exposures are the ledgers of all stages, nil of those that have no activity.
@@ -73,14 +73,14 @@ func (a *analysis) exposures() []*exposureSums {
 	if a.Process != "" {
 		return out // of a part of the activities nothing can be said
 	}
-	waiting := roofline.Waiting(a.in.Formal, a.in.Ranks)
+	waits := fleet.Waits(a.in.Formal, a.in.Ranks)
 	for i, w := range a.formal {
 		for k := range w.Analysis.Devices {
 			on := newOnDevice(w, &w.Analysis.Devices[k])
-			on.waits = waiting[i][k].For
+			on.waits = waits[i][on.ID].For
 			for stage, x := range out {
 				if w.Has[stage] {
-					x.by = cmp.Or(x.by, waiting[i][k].By)
+					x.by = cmp.Or(x.by, waits[i][on.ID].By)
 					x.addDevice(on, func(pass int) bool { return int(w.Stages.Pass[on.ID][pass]) == stage })
 				}
 			}
@@ -152,7 +152,7 @@ func (s *sweep) to(t trace.Time) trace.Time {
 // exposureSums are the sums of several devices.
 type exposureSums struct {
 	pool               *activity.Pool
-	by                 roofline.WaitingBy
+	by                 layer.WaitingBy
 	wall, idle, shared int64
 	complete           float64 // counted passes, those that the window cuts as parts
 	steps, whole       int     // counted passes, and those of them that represent a trace without steps

@@ -10,7 +10,6 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
@@ -112,12 +111,12 @@ func (s *stageWork) steady() (n float64, basis finding.Basis) {
 }
 
 // waitingWays describes each way to separate waiting from transfer, and its confidence.
-var waitingWays = map[roofline.WaitingBy]struct {
+var waitingWays = map[layer.WaitingBy]struct {
 	how  string
 	sure finding.Band
 }{
-	roofline.WaitingByRanks: {"Measured against the arrival of the other ranks.", finding.High},
-	roofline.WaitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.",
+	layer.WaitingByRanks: {"Measured against the arrival of the other ranks.", finding.High},
+	layer.WaitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.",
 		finding.Medium},
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -58,7 +59,9 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		w.uncounted = true
 		r.Notes = append(r.Notes, "no floor from the config: nothing says of what type its weights are")
 	}
-	w.met = meet(a, d, o.Ranks)
+	if w.waits = o.Waits[d.ID]; w.waits == nil {
+		w.waits = d.RankWaits()
+	}
 	if o.Kernels {
 		w.costs = costs{}
 		r.costs = w.costs
@@ -86,12 +89,13 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		r.Notes = append(r.Notes, w.model.assumptions(&o, r.GPU)...)
 	}
 	r.Notes = append(r.Notes, w.notes()...)
-	r.Notes = append(r.Notes, w.met.notes()...)
-	r.Notes = append(r.Notes, memoryNotes(a.Trace(), d)...)
-	r.Collectives, r.WaitingBy = append(r.Collectives, w.collectives...), w.met.by
-	if len(w.met.ranks) > 1 {
-		r.Ranks = append(r.Ranks, w.met.ranks...)
+	if w.waits.Strangers > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("waiting is not measured on %s: no collective there ends when one of this "+
+			"GPU does", table.Counted(w.waits.Strangers, "other GPU", "other GPUs")))
 	}
+	r.Notes = append(r.Notes, memoryNotes(a.Trace(), d)...)
+	r.Collectives, r.WaitingBy = append(r.Collectives, w.collectives...), w.waits.By
+	r.Ranks = append(r.Ranks, w.waits.Ranks...)
 	return r, nil
 }
 

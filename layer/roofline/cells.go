@@ -189,7 +189,7 @@ func (r *measured) add(c *cell, l int, k layer.Kernel, raw, booked time.Duration
 	s.booked += booked
 	s.main = longer(s.main, k)
 	if c.group == communication {
-		s.shortest += r.walk.met.shortest[int32(k.Index())]
+		s.shortest += r.walk.waits.Shortest[int32(k.Index())]
 	}
 	if g := r.walk.ops.main(k); g != nil {
 		one := sumOf(g)

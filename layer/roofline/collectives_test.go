@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +70,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 					others = append(others, fleet.Recorded(ranks[i])...)
 				}
 			}
-			r, err := roofline.Analyze(context.Background(), ranks[me], roofline.Options{Ranks: others, TP: 4})
+			r, err := roofline.Analyze(context.Background(), ranks[me], roofline.Options{Waits: fleet.Waits(ranks[me:me+1], others)[0], TP: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,31 +105,6 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 	}
 }
 
-// All ranks at once wait as each does beside digests of the others; two windows of one rank do not meet.
-func TestWaitingOfAllRanksAtOnce(t *testing.T) {
-	ranks := make([]*layer.Analysis, 4)
-	for i := range ranks {
-		ranks[i] = llama70B(t, i)
-	}
-	all := roofline.Waiting(ranks, nil)
-	for me := range ranks {
-		var others []fleet.Rank
-		for i := range ranks {
-			others = append(others, fleet.Recorded(ranks[i])...) // its own is left out
-		}
-		one := roofline.Waiting(ranks[me:me+1], others)
-		if all[me][0].By != roofline.WaitingByRanks || len(all[me][0].For) < 161 ||
-			one[0][0].By != all[me][0].By || !maps.Equal(one[0][0].For, all[me][0].For) {
-			t.Errorf("rank %d: at once by %q, %d waits; alone by %q, %d", me, all[me][0].By, len(all[me][0].For),
-				one[0][0].By, len(one[0][0].For))
-		}
-	}
-	twice := roofline.Waiting([]*layer.Analysis{ranks[1], ranks[1]}, fleet.Recorded(ranks[1]))
-	if twice[0][0].By != roofline.WaitingByFastest || twice[1][0].By != roofline.WaitingByFastest {
-		t.Errorf("one rank twice: by %q and %q, want an estimate", twice[0][0].By, twice[1][0].By)
-	}
-}
-
 // One rank alone estimates by its fastest collectives: the transfer within 15 %, and no more waiting than there is.
 // The all-gather after the layers, which is alone, is not divided.
 func TestOneRankEstimatesWaiting(t *testing.T) {
@@ -159,14 +133,14 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 	if left := share(t, p, "communication: transfer and waiting not separated"); left != 15_880 {
 		t.Errorf("%v is not divided", left)
 	}
-	if r.WaitingBy != roofline.WaitingByFastest || len(r.Ranks) != 0 {
+	if r.WaitingBy != layer.WaitingByFastest || len(r.Ranks) != 0 {
 		t.Errorf("by %q, ranks %v", r.WaitingBy, r.Ranks)
 	}
 }
 
 // Eight of the same in the layers of a pass estimate waiting, fewer do not: two all-reduces in each of four layers.
 func TestFewCollectivesEstimateNothing(t *testing.T) {
-	for layers, want := range map[int]roofline.WaitingBy{3: "", 4: roofline.WaitingByFastest} {
+	for layers, want := range map[int]layer.WaitingBy{3: "", 4: layer.WaitingByFastest} {
 		a := generated(t, "", func(w *bytes.Buffer) error {
 			return gen.Write(w, gen.Config{Seed: 1, Arch: gen.Arch{Layers: gen.Uniform(layers, gen.Layer{})}, TP: 2,
 				Dialect: gen.VLLM,
@@ -194,12 +168,16 @@ func TestStrangersTellNothing(t *testing.T) {
 		})
 	}
 	c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, `"num_hidden_layers":8`, 1))
-	r, err := roofline.Analyze(context.Background(), alone(1, 2),
-		roofline.Options{Config: c, Ranks: fleet.Recorded(alone(2, 2))})
+	besides := func(tp int) (*roofline.Report, error) {
+		a := alone(1, tp)
+		return roofline.Analyze(context.Background(), a, roofline.Options{Config: c,
+			Waits: fleet.Waits([]*layer.Analysis{a}, fleet.Recorded(alone(2, tp)))[0]})
+	}
+	r, err := besides(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Ranks) != 0 || r.WaitingBy != roofline.WaitingByFastest ||
+	if len(r.Ranks) != 0 || r.WaitingBy != layer.WaitingByFastest ||
 		share(t, &r.Passes[0], "communication: transfer") == 0 {
 		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
 	}
@@ -207,8 +185,7 @@ func TestStrangersTellNothing(t *testing.T) {
 		"waiting is not measured on 1 other GPU") {
 		t.Errorf("notes:\n%s", notes)
 	}
-	if r, err = roofline.Analyze(context.Background(), alone(1, 1),
-		roofline.Options{Config: c, Ranks: fleet.Recorded(alone(2, 1))}); err != nil {
+	if r, err = besides(1); err != nil {
 		t.Fatal(err)
 	}
 	if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "collective") {
@@ -248,7 +225,8 @@ func TestGPUsOfOneFileTellWaiting(t *testing.T) {
 	if len(a.Devices) != 2 {
 		t.Fatalf("%d GPUs, want 2", len(a.Devices))
 	}
-	r, err := roofline.Analyze(context.Background(), a, roofline.Options{TP: 2})
+	r, err := roofline.Analyze(context.Background(), a,
+		roofline.Options{TP: 2, Waits: fleet.Waits([]*layer.Analysis{a}, nil)[0]})
 	if err != nil {
 		t.Fatal(err)
 	}

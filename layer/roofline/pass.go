@@ -42,8 +42,8 @@ type walk struct {
 	given  []given         // by pass
 	booked []time.Duration // by kernel: the instants that are its own
 	costs  costs           // by kernel; nil where nobody asks
-	met    *meetings       // with other ranks
-	ops    *opCounts       // nil where no inputs were recorded
+	waits  *layer.RankWaits
+	ops    *opCounts // nil where no inputs were recorded
 
 	scrambled      bool              // the records are
 	uncounted      bool              // the plan's sizes on one rank are not known

@@ -8,8 +8,8 @@ import (
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -33,9 +33,9 @@ type Options struct {
 	TP, EP int
 	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.
 	On *trace.DeviceID
-	// Ranks are digests of other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need
-	// not agree.
-	Ranks []fleet.Rank
+	// Waits divide the collectives of each GPU into transfer and waiting, as package fleet measures it among ranks. Nil:
+	// by what the GPU alone says.
+	Waits map[trace.DeviceID]*layer.RankWaits
 	// Kernels keeps what each kernel costs, for [Report.Cost].
 	Kernels bool
 	// Rules say what ops do that the table does not know; they come before it.

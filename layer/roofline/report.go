@@ -51,8 +51,8 @@ type Report struct {
 	// this one first, none where it is alone.
 	Collectives []Collective `json:"collectives"`
 	// WaitingBy says what separates waiting from transfer in Collectives; "" where nothing does.
-	WaitingBy WaitingBy  `json:"waiting_by"`
-	Ranks     []RankWait `json:"ranks"`
+	WaitingBy layer.WaitingBy  `json:"waiting_by"`
+	Ranks     []layer.RankWait `json:"ranks"`
 	// Notes are what the figures rest on, each once.
 	Notes []string `json:"notes"`
 
@@ -63,7 +63,7 @@ type Report struct {
 func newReport() *Report {
 	return &Report{Schema: schema, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{},
 		Findings: []finding.Finding{},
-		Economy:  []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
+		Economy:  []Bucket{}, Collectives: []Collective{}, Ranks: []layer.RankWait{}, Notes: []string{}}
 }
 
 // Typical are passes that represent the others: the steady one first, then one for each other stage, that of median

@@ -107,7 +107,7 @@ func TestReportByHand(t *testing.T) {
 		{Stage: layer.StageMixed, From: -1, To: -1, Passes: 1, Tokens: -1, Wall: 1e6}}
 	r.Collectives = []Collective{{Operator: "c", Count: 2, Time: 5e6, Told: 3e6, Transfer: 1e6, Waiting: 2e6, Floor: 5e5},
 		{Operator: "d", Count: 1, Time: 1e6}}
-	r.Ranks = []RankWait{{Rank: 3, GPU: 1, Passes: 2, Waiting: 1e6}, {Rank: -1, GPU: 0, Passes: 1}}
+	r.Ranks = []layer.RankWait{{Rank: 3, GPU: 1, Passes: 2, Waiting: 1e6}, {Rank: -1, GPU: 0, Passes: 1}}
 	for _, c := range []struct {
 		change func()
 		want   []string

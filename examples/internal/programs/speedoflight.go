@@ -115,11 +115,13 @@ func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roof
 	if len(a.Devices) == 0 && a.Config == nil {
 		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
 	}
+	var others []fleet.Rank
 	if o.ranks {
-		if opts.Ranks, err = otherDevices(ctx, env, a, model); err != nil {
+		if others, err = otherDevices(ctx, env, a, model); err != nil {
 			return nil, nil, err
 		}
 	}
+	opts.Waits = fleet.Waits([]*layer.Analysis{a}, others)[0]
 	r, err := roofline.Analyze(ctx, a, opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), err)
