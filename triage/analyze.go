@@ -72,6 +72,7 @@ type analysis struct {
 	mapping  []*activity.Trace
 	report   *Report
 	steps    *chain.Recogniser
+	ops      chain.Ops // of the formal traces
 
 	modelFiles string // see findModelFiles
 	training   bool   // see isTraining
@@ -126,10 +127,8 @@ func (a *analysis) attribute(ctx context.Context) (stages []*stageWork, err erro
 	a.findModelFiles()
 	a.training, a.serving = a.isTraining(), a.isServing()
 	a.steps = chain.NewRecogniser(a.registry, a.pool)
-	for _, w := range a.formal {
-		if err := w.CountOps(ctx); err != nil {
-			return nil, err
-		}
+	if a.ops, err = chain.OpsOf(ctx, a.formal); err != nil {
+		return nil, err
 	}
 	stages = splitStages(a.pool, a.formal)
 	for _, s := range stages {

@@ -128,7 +128,7 @@ func (a *analysis) pathsOf() map[string][]*fusion.Pattern {
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	paths := a.pathsOf()
-	look := chain.Look{GPU: s.gpu(), Training: a.training,
+	look := chain.Look{GPU: s.gpu(), Ops: a.ops, Training: a.training,
 		Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
 	runs, chains := chain.Candidates(a.steps, s.seqs, look)
 	if serverKey(a.report.Framework) == "" && !a.training { // how servers compute layers is theirs to choose

@@ -42,7 +42,7 @@ type knownWork struct {
 }
 
 // products are the products of the stage by kernel, as far as their shapes are recorded.
-func (s *stageWork) products() map[int32]knownWork {
+func (s *stageWork) products(ops chain.Ops) map[int32]knownWork {
 	out := map[int32]knownWork{}
 	for _, w := range s.parts {
 		for i := range w.Acts {
@@ -50,7 +50,7 @@ func (s *stageWork) products() map[int32]knownWork {
 			if int(act.Stage) != s.index {
 				continue
 			}
-			o, ok := w.Op(int32(i))
+			o, ok := ops.Of(w, int32(i))
 			if !ok || o.Kind != roofline.OpProduct || o.Longest.Event() != w.Event(act) {
 				continue
 			}
@@ -87,7 +87,7 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			single += s.rows[i].ns
 		}
 	}
-	work := s.products()
+	work := s.products(a.ops)
 	for i := range s.rows {
 		r := &s.rows[i]
 		k := &a.pool.Facts[r.kernel]

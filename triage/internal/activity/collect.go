@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -50,10 +49,9 @@ type Trace struct {
 	OfDevice  map[trace.DeviceID][]Activity // Acts by device, one for each kernel where no process was asked for
 	Hip, Cuda bool                          // launched through these APIs
 
-	held []*Hold                         // see Hold
-	own  []int64                         // by activity, see Alone
-	idle []int64                         // by activity: how long its device was idle until it started
-	ops  map[trace.DeviceID]roofline.Ops // see CountOps
+	held []*Hold // see Hold
+	own  []int64 // by activity, see Alone
+	idle []int64 // by activity: how long its device was idle until it started
 }
 
 // Queue is a stream of a device.
@@ -64,29 +62,6 @@ type Queue struct {
 
 // Event returns an activity's event.
 func (w *Trace) Event(a *Activity) trace.Event { return w.Trace.LaneAt(event.LaneGPU, int(a.Event)) }
-
-// CountOps counts the work of ops whose inputs were recorded, which Op asks for.
-func (w *Trace) CountOps(ctx context.Context) error {
-	w.ops = map[trace.DeviceID]roofline.Ops{}
-	for i := range w.Analysis.Devices {
-		d := &w.Analysis.Devices[i]
-		ops, err := roofline.OpsOf(ctx, d, roofline.GPUOf(d))
-		if err != nil {
-			return err
-		}
-		w.ops[d.ID] = ops
-	}
-	return nil
-}
-
-// Op is the op that an activity works for; false where its work is not known.
-func (w *Trace) Op(act int32) (roofline.Op, bool) {
-	a := &w.Acts[act]
-	if a.Replay {
-		return roofline.Op{}, false
-	}
-	return w.ops[w.Queues[a.Queue].Device].Of(w.Analysis.Of(w.Event(a).ID()))
-}
 
 // Spans are when activities of a stage run, by device; devices without one are left out.
 func (w *Trace) Spans(stage int) map[trace.DeviceID][]interval.Span {

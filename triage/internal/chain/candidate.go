@@ -44,6 +44,7 @@ const AttentionInPieces = "Attention as bmm, softmax, bmm"
 // Look is what is known of a stage besides its kernels.
 type Look struct {
 	GPU      *hardware.GPU            // nil: not known
+	Ops      Ops                      // nil: none is known
 	Training bool                     // of gradients nothing has a name
 	Wanted   func(*fusion.Chain) bool // chains to look for
 }
@@ -62,7 +63,7 @@ type finder struct {
 // Candidates finds what the kernels of a stage could be fused to, most time first: runs, and the chains that are
 // parts of them.
 func Candidates(r *Recogniser, s *Sequences, look Look) (runs, chains []*Candidate) {
-	f := &finder{Recogniser: r, price: newPricer(r, s, look.GPU), look: look, byName: map[string]*Candidate{},
+	f := &finder{Recogniser: r, price: newPricer(r, s, &look), look: look, byName: map[string]*Candidate{},
 		parts: make([]*Candidate, len(r.chains))}
 	var all fusion.Set
 	for _, set := range s.Sets {

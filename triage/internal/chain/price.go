@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -39,9 +40,39 @@ func (p *Price) add(o Price) {
 	p.Launches += o.Launches
 }
 
+// Ops are the ops that the activities of traces work for, as far as their inputs were recorded.
+type Ops map[*activity.Trace]map[trace.DeviceID]roofline.Ops
+
+// OpsOf counts the work of the ops of these traces.
+func OpsOf(ctx context.Context, list []*activity.Trace) (Ops, error) {
+	out := Ops{}
+	for _, w := range list {
+		out[w] = map[trace.DeviceID]roofline.Ops{}
+		for i := range w.Analysis.Devices {
+			d := &w.Analysis.Devices[i]
+			ops, err := roofline.OpsOf(ctx, d, roofline.GPUOf(d))
+			if err != nil {
+				return nil, err
+			}
+			out[w][d.ID] = ops
+		}
+	}
+	return out, nil
+}
+
+// Of is the op that an activity works for; false where its work is not known.
+func (o Ops) Of(w *activity.Trace, act int32) (roofline.Op, bool) {
+	a := &w.Acts[act]
+	if a.Replay {
+		return roofline.Op{}, false
+	}
+	return o[w][w.Queues[a.Queue].Device].Of(w.Analysis.Of(w.Event(a).ID()))
+}
+
 // Pricer prices occurrences of one stage.
 type Pricer struct {
 	gpu    *hardware.GPU // nil: not known
+	ops    Ops
 	sorts  []runSort
 	sortOf map[*activity.Trace][]int32 // by activity
 	// what the shortest kernel takes that is bound by memory: the time of a kernel that moves nothing
@@ -49,8 +80,8 @@ type Pricer struct {
 }
 
 // newPricer finds the launch time of the stage.
-func newPricer(r *Recogniser, s *Sequences, gpu *hardware.GPU) *Pricer {
-	out := &Pricer{gpu: gpu, sorts: r.runSorts(s), sortOf: map[*activity.Trace][]int32{}}
+func newPricer(r *Recogniser, s *Sequences, look *Look) *Pricer {
+	out := &Pricer{gpu: look.GPU, ops: look.Ops, sorts: r.runSorts(s), sortOf: map[*activity.Trace][]int32{}}
 	sorts := out.sorts
 	for i := range s.List {
 		q := &s.List[i]
@@ -212,7 +243,7 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		if n > 0 && p.productBetween(w, acts[n-1], act) {
 			clear(seen) // what follows reads what the product made
 		}
-		o, ok := w.Op(act)
+		o, ok := p.ops.Of(w, act)
 		if !ok || o.Bytes <= 0 {
 			return t, false
 		}
@@ -301,7 +332,7 @@ func (p *Pricer) attention(w *activity.Trace, acts []int32) Price {
 		if product {
 			products += d
 		}
-		o, ok := w.Op(act)
+		o, ok := p.ops.Of(w, act)
 		if known = known && ok && o.Bytes > 0; !known {
 			continue
 		}
