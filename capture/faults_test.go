@@ -425,8 +425,8 @@ func TestMalformedGenerate(t *testing.T) {
 func TestOptionErrors(t *testing.T) {
 	_, err := capture.Run(context.Background(), capture.Options{URL: "http://x", NumSteps: -1, Workload: "mixed",
 		ProfilePrefix: "../../etc/x", ProbeRequests: -2, FirstIndex: -1, Prefill: capture.Shape{InputLen: 1 << 30}})
-	wantError(t, err, nil, "no output folder", "num-steps", `workload "mixed": unknown word`, `"../../etc/x"`,
-		"probe-requests", "first-index", "limited")
+	wantError(t, err, nil, "no output folder", "num-steps", `workload "mixed": unknown word`, "--profile-prefix ../../etc/x",
+		"probe-requests", "first-index", "want at most 4194304")
 	for _, u := range []string{"", " ", "ftp://x", "http://", "://", "http://%zz"} {
 		if _, err := capture.Run(context.Background(), capture.Options{URL: u, OutputDir: outDir(t)}); err == nil {
 			t.Errorf("URL %q was accepted", u)

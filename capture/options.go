@@ -272,26 +272,38 @@ func (o Options) validate() error {
 	if _, err := ParseFramework(string(o.Framework)); err != nil {
 		errs = append(errs, err)
 	}
+	if err := o.CheckValues(func(string) bool { return true }); err != nil {
+		bad("%w", err)
+	}
+	return join(errs...)
+}
+
+// CheckValues says which numbers and names are out of range, of the options that asked says yes to. Options are called
+// as the flags for them.
+func (o *Options) CheckValues(asked func(flag string) bool) error {
+	var errs []error
 	for _, n := range []struct {
 		name           string
 		v, least, most int
 	}{
-		{"num-steps", o.NumSteps, 1, maxCount}, {"prefill-input-len", o.Prefill.InputLen, 1, maxCount},
-		{"prefill-output-len", o.Prefill.OutputLen, 1, maxCount}, {"decode-input-len", o.Decode.InputLen, 1, maxCount},
-		{"decode-output-len", o.Decode.OutputLen, 1, maxCount}, {"probe-requests", o.ProbeRequests, 1, maxCount},
-		{"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, maxCount}, {"concurrency", o.Concurrency, 1, maxConcurrency},
-		{"start-step", o.StartStep, 0, math.MaxInt}, {"first-index", o.FirstIndex, 0, math.MaxInt},
-		{"ranks", o.ExpectRanks, 0, maxWorld}, {"attach", int(min(max(o.Attach, -1), 1)), 0, 1},
+		{"num-steps", o.NumSteps, 1, maxCount}, {"warmup-steps", o.WarmupSteps, 0, math.MaxInt},
+		{"prefill-input-len", o.Prefill.InputLen, 1, maxCount}, {"prefill-output-len", o.Prefill.OutputLen, 1, maxCount},
+		{"decode-input-len", o.Decode.InputLen, 1, maxCount}, {"decode-output-len", o.Decode.OutputLen, 1, maxCount},
+		{"probe-requests", o.ProbeRequests, 1, maxCount}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, maxCount},
+		{"concurrency", o.Concurrency, 1, maxConcurrency}, {"start-step", o.StartStep, 0, math.MaxInt},
+		{"first-index", o.FirstIndex, 0, math.MaxInt}, {"ranks", o.ExpectRanks, 0, maxWorld},
+		{"attach", int(min(max(o.Attach, -1), 1)), 0, 1},
 	} {
-		if n.v < n.least {
-			bad("%s must be at least %d, not %d", n.name, n.least, n.v)
-		}
-		if n.v > n.most {
-			bad("%s is limited to %d", n.name, n.most)
+		switch {
+		case !asked(n.name):
+		case n.v < n.least:
+			errs = append(errs, fmt.Errorf("--%s %d: want at least %d", n.name, n.v, n.least))
+		case n.v > n.most:
+			errs = append(errs, fmt.Errorf("--%s %d: want at most %d", n.name, n.v, n.most))
 		}
 	}
 	if p := o.ProfilePrefix; strings.ContainsAny(p, `/\`) || p == "." || p == ".." {
-		bad("profile-prefix %q is part of a file name and must not contain a path", p)
+		errs = append(errs, fmt.Errorf("--profile-prefix %s: part of a file name, not a path", p))
 	}
 	return join(errs...)
 }

@@ -19,6 +19,7 @@ type Settings struct {
 	// O is filled in by the flags; a program may add what has no flag.
 	O capture.Options
 
+	flags               *flag.FlagSet // of the program
 	framework, workload *string
 	header              headers
 	delay               seconds
@@ -28,7 +29,7 @@ type Settings struct {
 	stableFor           seconds
 	attach              seconds
 	activities          commas
-	inspect, probe      bool
+	inspect             bool
 }
 
 // Framework reads a server's name: wrong usage where it is none.
@@ -55,6 +56,7 @@ func (s *Settings) ModelFlags(fs *flag.FlagSet) {
 
 // RequestFlags are of every request, whatever the server.
 func (s *Settings) RequestFlags(fs *flag.FlagSet) {
+	s.flags = fs
 	fs.Var(&s.header, "header", "`\"NAME: VALUE\"`: header of every request, e.g. Authorization; repeatable")
 	s.requestTimeout = seconds(10 * time.Minute)
 	fs.Var(&s.requestTimeout, "request-timeout", "`TIME`: limit of one request, in seconds or as 90s, 10m")
@@ -69,7 +71,6 @@ func (s *Settings) FolderFlags(fs *flag.FlagSet) {
 
 // ProbeFlags shape probe and legacy requests.
 func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
-	s.probe = true
 	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER`: "+requests)
 	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "",
 		"`TEXT`: prompt of probe and legacy requests (default: a short question)")
@@ -79,7 +80,6 @@ func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
 
 // OnlyProbeFlags are those of a probe, in the published script's spelling too.
 func (s *Settings) OnlyProbeFlags(fs *flag.FlagSet) {
-	s.probe = true
 	for _, name := range []string{"probe-requests", "requests"} {
 		fs.IntVar(&s.O.ProbeRequests, name, 6, "`NUMBER`: requests to send")
 	}
@@ -132,6 +132,7 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 
 // WaitFlags say how traces are waited for and checked.
 func (s *Settings) WaitFlags(fs *flag.FlagSet) {
+	s.flags = fs
 	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER`: traces to wait for per stage (default: as the server says)")
 	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute),
 		seconds(2*time.Second)
@@ -153,23 +154,8 @@ func (s *Settings) OptionsOfURL(env *app.Env) (capture.Options, error) {
 // Options checks the flags, wrong usage first.
 func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	o := s.O
-	for _, c := range []struct {
-		name   string
-		n, min int
-		used   bool
-	}{
-		{"num-steps", o.NumSteps, 1, s.workload != nil}, {"warmup-steps", o.WarmupSteps, 0, s.workload != nil},
-		{"prefill-input-len", o.Prefill.InputLen, 1, s.workload != nil},
-		{"prefill-output-len", o.Prefill.OutputLen, 1, s.workload != nil},
-		{"decode-input-len", o.Decode.InputLen, 1, s.workload != nil},
-		{"decode-output-len", o.Decode.OutputLen, 1, s.workload != nil},
-		{"start-step", o.StartStep, 0, true}, {"first-index", o.FirstIndex, 0, true}, {"ranks", o.ExpectRanks, 0, true},
-		{"concurrency", o.Concurrency, 1, s.workload != nil},
-		{"probe-requests", o.ProbeRequests, 1, s.probe}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, s.probe},
-	} {
-		if c.used && c.n < c.min {
-			return o, app.Usagef("--%s %d: want at least %d", c.name, c.n, c.min)
-		}
+	if err := o.CheckValues(func(name string) bool { return s.flags.Lookup(name) != nil }); err != nil {
+		return o, app.Usagef("%v", err)
 	}
 	if s.framework != nil {
 		var err error
@@ -179,9 +165,6 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	}
 	if s.workload != nil {
 		o.Workload = capture.Workload(*s.workload)
-	}
-	if strings.ContainsAny(o.ProfilePrefix, `/\`) {
-		return o, app.Usagef("--profile-prefix %s: part of a file name, not a path", o.ProfilePrefix)
 	}
 	// 0 is the default of an option, -1 is none.
 	if o.WarmupSteps == 0 {
