@@ -272,18 +272,19 @@ func rotary(positions, q, k, table int) formula {
 	}
 }
 
-// cacheWrite stores keys and values of new tokens.
+// cacheWrite stores keys and values of new tokens. The elements of a cache of unknown type take a byte at least, and as
+// much as those that are written at most.
 func cacheWrite(k, v, cache, slots int) formula {
 	return func(in *Inputs) (Work, bool) {
 		n := in.Elements(k) + in.Elements(v)
 		if n == 0 || in.Size(k) == 0 {
 			return Work{}, false
 		}
-		out := in.Size(cache)
-		if out == 0 {
-			out = in.Size(k)
+		read := n*in.Size(k) + in.Bytes(slots)
+		if out := in.Size(cache); out > 0 {
+			return Work{Bytes: read + n*out, Kind: OpCopy}, true
 		}
-		return Work{Bytes: n*in.Size(k) + n*out + in.Bytes(slots), Kind: OpCopy}, true
+		return Work{Bytes: read + n, MostBytes: read + n*in.Size(k), Kind: OpCopy}, true
 	}
 }
 

@@ -206,7 +206,7 @@ var rowCases = []struct {
 	{"LigerSiLUMulFunction", "h2x6 h2x6", 60, 72, 0, 0},
 	{"_C::rotary_embedding", "l4 !h4x16 h4x8 =8 h99x4", 144, 32 + 192, 0, 0},
 	{"_C::rotary_embedding", "l4 !h4x16 - =8 h99x8", 192, 32 + 256, 0, 0},
-	{"_C_cache_ops::reshape_and_cache", "!h4x8 h4x8 - - l4", 0, 128 + 128 + 32, 0, 0},
+	{"_C_cache_ops::reshape_and_cache", "!h4x8 h4x8 - - l4", 0, 128 + 64 + 32, 0, 128 + 128 + 32},
 	{"_C_cache_ops::reshape_and_cache", "!h4x8 h4x8 q9x8 - l4", 0, 128 + 64 + 32, 0, 0},
 	{"sgl_kernel::store_kv_cache", "!h4x8 h4x2 q9x8 - l4", 0, 64 + 16 + 32 + 8 + 32, 0, 0},
 	// Copies and fills.
