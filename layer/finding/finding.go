@@ -125,11 +125,20 @@ type Advice struct {
 	Next string `json:"next,omitempty"`
 }
 
+// doubt is how far the finding puts figures in doubt: as far as its kind does, or as little as any kind where it is a
+// doubt that leaves a verdict low confidence.
+func (f *Finding) doubt() int {
+	if f.Kind == Doubt && f.Confidence == Low {
+		return 1
+	}
+	return f.Kind.Info().Doubt
+}
+
 // Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only takes
 // time. The order of equal ones stays.
 func Rank(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt),
+		return cmp.Or(cmp.Compare(b.doubt(), a.doubt()),
 			cmp.Compare(b2i(a.Measure == Taken), b2i(b.Measure == Taken)),
 			cmp.Compare(b.Total.Abs(), a.Total.Abs()))
 	})

@@ -134,7 +134,9 @@ func TestRank(t *testing.T) {
 		{Kind: finding.LargestOperator, Size: size(finding.Taken, 100), Text: "takes"},
 		{Kind: finding.IdleTime, Size: size(finding.Recoverable, 10), Text: "little"},
 		{Kind: finding.OperatorChanged, Size: size(finding.Changed, -50), Text: "much"},
+		{Kind: finding.Doubt, Confidence: finding.Medium, Text: "small doubt"},
 		{Kind: finding.Coverage, Text: "doubt"},
+		{Kind: finding.Doubt, Confidence: finding.Low, Text: "as large"},
 		{Kind: finding.Health, Text: "worse doubt"},
 	}
 	finding.Rank(list)
@@ -142,7 +144,7 @@ func TestRank(t *testing.T) {
 	for _, f := range list {
 		got = append(got, f.Text)
 	}
-	if want := "worse doubt, doubt, much, little, takes"; strings.Join(got, ", ") != want {
+	if want := "worse doubt, doubt, as large, much, little, small doubt, takes"; strings.Join(got, ", ") != want {
 		t.Errorf("ranked %v, want %s", got, want)
 	}
 }
