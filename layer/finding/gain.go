@@ -24,13 +24,17 @@ type Gain struct {
 	Figure bool `json:"figure"`
 }
 
-// Step is what becomes of a step: "7.50 ms → 6.40 ms (6.30 ms–6.50 ms)".
+// Step is what becomes of a step: "7.50 ms → 6.40 ms (6.30 ms–6.50 ms)"; where the interval reaches as far as the step
+// itself, it says that nothing may.
 func (g *Gain) Step() string {
-	between := table.Duration(g.Low) + "–" + table.Duration(g.High)
+	text := table.Duration(g.Low) + "–" + table.Duration(g.High)
 	if g.Figure {
-		return fmt.Sprintf("%s → %s (%s)", table.Duration(g.Base), table.Duration(g.After), between)
+		text = fmt.Sprintf("%s (%s)", table.Duration(g.After), text)
 	}
-	return fmt.Sprintf("%s → %s", table.Duration(g.Base), between)
+	if g.High >= g.Base {
+		text += ", perhaps no gain"
+	}
+	return table.Duration(g.Base) + " → " + text
 }
 
 // String is the gain with its change: "overlap scheduling (host one step ahead): 7.50 ms → 6.40 ms–6.70 ms".
