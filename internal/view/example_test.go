@@ -85,36 +85,36 @@ func ExampleTimeline_WriteText() {
 	// FINAL    1         0.190        0.130  44.9%  22.5%       10.3%           10.4%   4.1%         3.4%
 	//
 	// GPU time by operator, forward pass #2
-	// Operator                 Time(ms)  Share  K#  FIRST µs/layer  LAYER µs/layer  FINAL µs/layer
-	// --------------------------------------------------------------------------------------------
-	// prepare                     0.001   0.1%   1               -               -               -
-	// embed                       0.009   0.9%   2               -               -               -
-	// residual_add                0.013   1.2%   7               -            1.86            1.86
-	// input_norm                  0.002   0.2%   1            2.21               -               -
-	// residual_add+input_norm     0.019   1.8%   7               -            2.68            2.62
-	// qkv_proj                    0.058   5.5%   8            7.14            7.34            7.33
-	// rope                        0.018   1.7%   8            2.24            2.21            2.11
-	// kv_write                    0.015   1.4%   8            1.86            1.87            1.86
-	// attention                   0.108  10.2%   8           13.54           13.49           13.34
-	// o_proj                      0.049   4.7%   8            6.05            6.21            6.08
-	// attn_all_reduce             0.053   5.0%   8            6.66            6.65            6.69
-	// residual_add+post_norm      0.021   2.0%   8            2.59            2.67            2.69
-	// gate_up_proj                0.013   1.3%   1           13.31               -               -
-	// activation                  0.002   0.2%   1            2.21               -               -
-	// down_proj                   0.008   0.8%   1            8.42               -               -
-	// router                      0.025   2.4%   7               -            3.61            3.52
-	// routing                     0.044   4.2%  14               -            6.32            6.30
-	// experts_gate_up             0.223  21.0%   7               -           31.82           31.78
-	// experts_activation          0.015   1.4%   7               -            2.17            2.24
-	// experts_down                0.125  11.8%   7               -           17.92           17.76
-	// experts_combine             0.017   1.7%   7               -            2.49            2.56
-	// shared_gate_up              0.050   4.7%   7               -            7.15            7.04
-	// shared_activation           0.015   1.4%   7               -            2.17            2.24
-	// shared_down                 0.037   3.5%   7               -            5.25            5.31
-	// mlp_all_reduce              0.053   5.0%   8            6.69            6.56            6.85
-	// residual_add+final_norm     0.003   0.3%   1               -               -               -
-	// lm_head                     0.044   4.2%   1               -               -               -
-	// sampling                    0.015   1.4%   4               -               -               -
+	// Operator                 Time(ms)  Share  Launches  FIRST µs/layer  LAYER µs/layer  FINAL µs/layer
+	// --------------------------------------------------------------------------------------------------
+	// prepare                     0.001   0.1%         1               -               -               -
+	// embed                       0.009   0.9%         2               -               -               -
+	// residual_add                0.013   1.2%         7               -            1.86            1.86
+	// input_norm                  0.002   0.2%         1            2.21               -               -
+	// residual_add+input_norm     0.019   1.8%         7               -            2.68            2.62
+	// qkv_proj                    0.058   5.5%         8            7.14            7.34            7.33
+	// rope                        0.018   1.7%         8            2.24            2.21            2.11
+	// kv_write                    0.015   1.4%         8            1.86            1.87            1.86
+	// attention                   0.108  10.2%         8           13.54           13.49           13.34
+	// o_proj                      0.049   4.7%         8            6.05            6.21            6.08
+	// attn_all_reduce             0.053   5.0%         8            6.66            6.65            6.69
+	// residual_add+post_norm      0.021   2.0%         8            2.59            2.67            2.69
+	// gate_up_proj                0.013   1.3%         1           13.31               -               -
+	// activation                  0.002   0.2%         1            2.21               -               -
+	// down_proj                   0.008   0.8%         1            8.42               -               -
+	// router                      0.025   2.4%         7               -            3.61            3.52
+	// routing                     0.044   4.2%        14               -            6.32            6.30
+	// experts_gate_up             0.223  21.0%         7               -           31.82           31.78
+	// experts_activation          0.015   1.4%         7               -            2.17            2.24
+	// experts_down                0.125  11.8%         7               -           17.92           17.76
+	// experts_combine             0.017   1.7%         7               -            2.49            2.56
+	// shared_gate_up              0.050   4.7%         7               -            7.15            7.04
+	// shared_activation           0.015   1.4%         7               -            2.17            2.24
+	// shared_down                 0.037   3.5%         7               -            5.25            5.31
+	// mlp_all_reduce              0.053   5.0%         8            6.69            6.56            6.85
+	// residual_add+final_norm     0.003   0.3%         1               -               -               -
+	// lm_head                     0.044   4.2%         1               -               -               -
+	// sampling                    0.015   1.4%         4               -               -               -
 	//
 	// Summary
 	// 6 of 8 layers are of type LAYER and take 79% of layer time, 0.193 ms each, led by moe (45% of their kernel time). No kernel runs in 32% of a layer's wall time.

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // aDevice is any GPU with passes and layers.
@@ -147,5 +148,21 @@ func TestWhatASummaryNames(t *testing.T) {
 			strings.Contains(s, "slowest type is OTHER") != c.slow || strings.Contains(s, "No kernel runs in ") != c.idle {
 			t.Errorf("%s: %s; want the slowest named %v, idle time %v", c.name, s, c.slow, c.idle)
 		}
+	}
+}
+
+// TestCopiesAreNoKernels: a row of a layer counts kernels, not the copies and sets between them.
+func TestCopiesAreNoKernels(t *testing.T) {
+	a := aDevice(t)
+	lay := layer.Layer{}
+	kernels := 0
+	for i := range a.NumKernels() {
+		lay.Kernels = append(lay.Kernels, int32(i))
+		if a.Kernel(i).Event().Kind() == event.Kernel {
+			kernels++
+		}
+	}
+	if got := layerRow(a, &a.Passes[0], &lay).Kernels; got != kernels || kernels == len(lay.Kernels) {
+		t.Errorf("%d kernels, want %d of %d activities", got, kernels, len(lay.Kernels))
 	}
 }

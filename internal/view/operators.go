@@ -139,7 +139,8 @@ func (t *Timeline) operatorTable(p *table.Writer) {
 	if whole.KnownShare < minOperatorShare {
 		p.Say("Operators are known for only %s of the time in layers (use `--config`).", table.Pct(100*whole.KnownShare, 1))
 	}
-	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#")}
+	cols := []table.Column{table.Text("Operator"), table.Number("Time(ms)"), table.Number("Share"),
+		table.Number("Launches")}
 	var scopes []*OperatorTable
 	for i := 1; i < len(t.Operators); i++ {
 		if s := &t.Operators[i]; len(s.Rows) > 0 && len(scopes) < maxScopes {

@@ -104,7 +104,7 @@ type LayerRow struct {
 	// Categories is milliseconds per category key.
 	Categories Shares `json:"categories"`
 	ARCount    int    `json:"ar_count"`
-	Kernels    int    `json:"kernels"`
+	Kernels    int    `json:"kernels"` // copies and sets not counted
 	Kind       int    `json:"kind"`
 	// Variant separates kinds of layers of this type: in the config's words ("sliding", "full", "moe",
 	// "linear+moe"), else A, B … where layers run different kernels.
@@ -298,11 +298,14 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 func layerRow(a *layer.Device, fp *layer.ForwardPass, lay *layer.Layer) LayerRow {
 	r := LayerRow{Index: fp.LayerNumber(lay.Index), CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash,
 		WallMS: millis(lay.Wall),
-		SumMS:  millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
+		SumMS:  millis(lay.Sum), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
 	sums := map[string]time.Duration{}
 	for _, i := range lay.Kernels {
 		k := a.Kernel(int(i))
 		sums[string(k.Category())] += k.Event().Duration()
+		if k.Event().Kind() == event.Kernel {
+			r.Kernels++
+		}
 		if k.Facts().Collective == classify.AllReduce {
 			r.ARCount++
 		}
