@@ -128,7 +128,7 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 	r, acc := &v.Ranks[v.Deciding], accounts[v.Deciding]
 	v.Verdict, v.Headroom, v.Idle = r.Verdict, r.Headroom, r.Idle
 	v.Basis = BasisSteps
-	if acc.steps[0].step == nil {
+	if acc.basis() == finding.OfWindow {
 		v.Basis = BasisWindow
 	}
 	v.Health = acc.l.w.layers.Health.Status

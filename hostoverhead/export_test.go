@@ -2,9 +2,7 @@ package hostoverhead
 
 import (
 	"context"
-	"strings"
 
-	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -69,20 +67,8 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 	return most
 }
 
-// ListedRanks is how many ranks each have a row, WorstRanks how many of more.
-const (
-	ListedRanks = listedRanks
-	WorstRanks  = worstRanks
-)
-
-// Text is the table of stragglers.
-func (s *Stragglers) Text() string {
-	var out strings.Builder
-	b := table.NewWriter(&out)
-	s.write(b)
-	b.Flush()
-	return out.String()
-}
+// WorstRanks is how many of many ranks have a row.
+const WorstRanks = worstRanks
 
 // Statuses of compared operations.
 const (

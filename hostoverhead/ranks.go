@@ -86,7 +86,7 @@ type Stragglers struct {
 	Tied        int           `json:"tied"`        // no rank arrived clearly last
 	Ranks       []RankArrival `json:"ranks"`       // the ranks, in their order
 	Straggler   string        `json:"straggler"`   // "" where none is last by more than chance
-	Note        string        `json:"note"`        // how far to trust it
+	Note        string        `json:"note"`        // how long the ranks wait, and why for it
 }
 
 // runOf is the result for the devices of one or several traces. Files of digests are places among the
@@ -110,9 +110,7 @@ func runOf(ranks []*layer.Analysis, verdicts []RankVerdict, accounts []*account)
 // of a row's rank, none where it has none.
 func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	var g *fleet.Group
-	missing := 0
 	for i := range runs {
-		missing += runs[i].NumMissing
 		for k := range runs[i].Groups {
 			c := &runs[i].Groups[k]
 			if c.Collectives > 0 && (g == nil || b2i(c.Late != nil) > b2i(g.Late != nil) ||
@@ -124,8 +122,7 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	if g == nil {
 		return
 	}
-	s := &Stragglers{Collectives: g.Collectives, Unmatched: g.Unmatched, Tied: g.Tied,
-		Note: "no rank is the last often enough to be the one that the others wait for"}
+	s := &Stragglers{Collectives: g.Collectives, Unmatched: g.Unmatched, Tied: g.Tied, Note: g.Waits("")}
 	for i := range g.Rows {
 		row := &g.Rows[i]
 		a := RankArrival{Rank: row.Rank, Last: row.Last, LastShare: ratio(int64(row.Last), int64(g.Collectives)),
@@ -142,12 +139,8 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 		s.Ranks = append(s.Ranks, a)
 		if l := g.Late; l != nil && l.Rank == row.Rank {
 			s.Straggler = a.Rank
-			s.Note = fmt.Sprintf("%s arrives last: the others wait for it; %s.%s", a.Rank, l.Why(), own)
+			s.Note = g.Waits(a.Rank) + own
 		}
-	}
-	if missing > 0 {
-		s.Note += fmt.Sprintf(" %s missing: the late one may be among them.",
-			map[bool]string{true: "1 rank is", false: fmt.Sprint(missing, " ranks are")}[missing == 1])
 	}
 	v.Stragglers = s
 }

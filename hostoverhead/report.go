@@ -82,11 +82,11 @@ func (v *Verdict) answer() string {
 		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s",
 			nanos(h.HostNS), nanos(h.WallNS))
 	case v.Verdict == Inconclusive:
-		return fmt.Sprintf("host overhead is %s–%s of %s (at most %s), depending on who causes the unexplained idle time",
-			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis),
+		return fmt.Sprintf("host overhead is %s–%s %s (at most %s), depending on who causes the unexplained idle time",
+			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), v.Basis.Of().Title(),
 			table.WithArticle(between(h.AtMost, h.WithUnknown))+" speedup"+ofWindow(h.WithUnknown))
 	case v.Verdict == No:
-		return fmt.Sprintf("host overhead is %s of %s (at most %s)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis),
+		return fmt.Sprintf("host overhead is %s %s (at most %s)", percentOf(h.HostNS, h.WallNS), v.Basis.Of().Title(),
 			table.WithArticle(speedup(h.AtMost)))
 	}
 	var words []string
@@ -95,7 +95,7 @@ func (v *Verdict) answer() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	r, each := &v.Ranks[v.Deciding], "of "+timeOf(v.Basis)
+	r, each := &v.Ranks[v.Deciding], v.Basis.Of().Title()
 	host, wall := h.HostNS, h.WallNS
 	if n := r.CompleteSteps; n > 0 {
 		host, wall, each = int64(float64(host)/n), int64(float64(wall)/n), "per step"
@@ -114,14 +114,6 @@ func between(low, high float64) string {
 		return strings.TrimSuffix(a, "×") + "–" + times(high)
 	}
 	return times(high)
-}
-
-// timeOf is what a share of the basis is a share of.
-func timeOf(basis Basis) string {
-	if basis == BasisSteps {
-		return "step time"
-	}
-	return "the window"
 }
 
 // farBound is a bound from which on it says more about a window than about a server.
@@ -215,9 +207,6 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		}
 	}
 	r.writeDrill(b)
-	if s := v.Stragglers; s != nil {
-		s.write(b)
-	}
 	return b.Flush()
 }
 
@@ -242,7 +231,7 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	title := fmt.Sprintf("Time of the %s: %s, busy %s (%s), idle %s", v.Basis, nanos(h.WallNS), nanos(h.BusyNS),
 		percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
 	columns := []table.Column{table.Text("idle"), table.Text("cause"), table.Number("in the " + string(v.Basis)),
-		table.Number("of " + timeOf(v.Basis)), table.Number("in the window"), table.Text("largest").Limit(narrowName)}
+		table.Number(v.Basis.Of().Title()), table.Number("in the window"), table.Text("largest").Limit(narrowName)}
 	twice := !slices.ContainsFunc(rows, func(row []string) bool { return row[2] != row[4] })
 	if twice { // the steps hold all idle time of the window
 		columns = slices.Delete(columns, 4, 5)
@@ -373,6 +362,9 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 	if n := len(v.Ranks) - len(listed); n > 0 {
 		b.Say("%d more GPUs, which lose no more to the host (use `--format json`).", n)
 	}
+	if s := v.Stragglers; s != nil {
+		b.Say("%s", s.Note)
+	}
 }
 
 // writePublished writes the published detector's figures beside the verdict.
@@ -424,27 +416,6 @@ const (
 	listedRanks  = 64 // eight hosts of eight GPUs: each has a row
 	worstRanks   = 8  // of more: nobody reads a thousand rows
 )
-
-// write writes who the others wait for.
-func (s *Stragglers) write(b *table.Writer) {
-	title := fmt.Sprintf("Stragglers: %s on all ranks, %d without a clear last one",
-		table.Counted(s.Collectives, "collective", "collectives"), s.Tied)
-	table.List(b, title, s.listed(), rowsOfRanks(len(s.Ranks)), func(r RankArrival) []string {
-		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS),
-			table.Count(int64(r.Kernels)), nanos(r.HostNS)}
-	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"),
-		table.Number("host time"))
-	b.Say("%s", s.Note)
-}
-
-// listed are the ranks in their order, or, of too many for the table, those first that were last most often.
-func (s *Stragglers) listed() []RankArrival {
-	worst := slices.Clone(s.Ranks)
-	if len(worst) > listedRanks {
-		slices.SortStableFunc(worst, func(x, y RankArrival) int { return cmp.Compare(y.Last, x.Last) })
-	}
-	return worst
-}
 
 // writeDrill writes what ran during the idle time, the gaps and the graph coverage.
 func (d *RankVerdict) writeDrill(b *table.Writer) {

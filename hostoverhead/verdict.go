@@ -209,7 +209,7 @@ type Action struct {
 	Count int   `json:"count,omitempty"`
 }
 
-// Basis is what the shares of a verdict are of.
+// Basis is what the shares of a verdict are of, in the words of its document.
 type Basis string
 
 // The bases.
@@ -217,6 +217,14 @@ const (
 	BasisSteps  Basis = "steps"  // the time of the steps
 	BasisWindow Basis = "window" // the complete window: no steps were found
 )
+
+// Of is what the shares are of, in the words of findings.
+func (b Basis) Of() finding.Basis {
+	if b == BasisSteps {
+		return finding.OfStep
+	}
+	return finding.OfWindow
+}
 
 // Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to
 // do.

@@ -19,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -212,7 +213,7 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 			end = s.End
 		}
 	}
-	if len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == layer.RungWhole {
+	if dev.Basis() == finding.OfWindow {
 		d.pass = nil
 	}
 	d.busy, d.kernels = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.kernels)

@@ -303,6 +303,14 @@ type ForwardPass struct {
 // Wall is the time from the start of the first kernel to the end of the last.
 func (p *ForwardPass) Wall() time.Duration { return time.Duration(p.End - p.Start) }
 
+// Basis is what the pass is: a step, or the window where nothing separates the passes in it.
+func (p *ForwardPass) Basis() finding.Basis {
+	if p.PassEvidence == RungWhole {
+		return finding.OfWindow
+	}
+	return finding.OfStep
+}
+
 // layer returns the layer with the given index, nil when the pass does not have it.
 func (p *ForwardPass) layer(index int) *Layer {
 	if i := index - p.FirstLayer; i >= 0 && i < p.NumLayers {

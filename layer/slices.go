@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -45,6 +46,14 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 			}
 		}
 	}
+}
+
+// Basis is what the device's passes are: steps, or the window where none was found.
+func (d *Device) Basis() finding.Basis {
+	if len(d.Passes) == 0 {
+		return finding.OfWindow
+	}
+	return d.Passes[0].Basis()
 }
 
 // StepEnd is where the step of pass p ends: where the next pass starts, or where a pause begins between the two (see

@@ -99,7 +99,7 @@ func (d *Device) findWaits() {
 	t := d.of.trace
 	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{},
 		gaps:  map[trace.NameID]int{},
-		whole: len(d.Passes) == 0 || d.Passes[0].PassEvidence == RungWhole}
+		whole: d.Basis() == finding.OfWindow}
 	before := trace.None
 	for s := range d.Timeline() {
 		if s.Kernel != trace.None {

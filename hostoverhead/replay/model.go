@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -105,7 +106,7 @@ func (m *model) read(ctx context.Context) error {
 			orphans++
 		}
 	}
-	if m.passes > 0 && m.d.Passes[0].PassEvidence == layer.RungWhole {
+	if m.d.Basis() == finding.OfWindow {
 		m.passes = 0 // all that runs is taken as one: these are no steps
 	}
 	switch {

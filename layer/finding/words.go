@@ -170,8 +170,8 @@ const (
 	OfGPU                 // the time of all GPU activities, streams added up
 )
 
-var bases = [...]struct{ word, title string }{{"none", ""}, {"step", "of step time"}, {"window",
-	"of the window"}, {"gpu", "of GPU time"}}
+var bases = [...]struct{ word, title, each string }{{word: "none"}, {"step", "of step time", "Per step"},
+	{"window", "of the window", "In the window"}, {word: "gpu", title: "of GPU time"}}
 
 // Bases lists all bases.
 func Bases() []Basis { return []Basis{NoBasis, OfStep, OfWindow, OfGPU} }
@@ -194,6 +194,15 @@ func (b Basis) Percent() string {
 	}
 	return "% of " + bases[b].word
 }
+
+// Each heads a column of means: "Per step", "In the window".
+func (b Basis) Each() string { return bases[b].each }
+
+// Noun heads a column of whole times: "Step", "Window".
+func (b Basis) Noun() string { return table.UpperFirst(b.String()) }
+
+// Gain heads a column of what can be won: "Step gain".
+func (b Basis) Gain() string { return b.Noun() + " gain" }
 
 // Per is the unit of a column of means: "ms/step", of the window "ms" alone.
 func (b Basis) Per(unit string) string {

@@ -272,7 +272,7 @@ func TestFleetChanges(t *testing.T) {
 		}, "4–64 [0 1 2 3]"},
 		"a rank that nothing says": {func(l ranks) ranks { l[2].Rank = -1; return l }, func(run *fleet.Run) string {
 			return fmt.Sprint(run.Ranks, run.Groups[0].Name, run.Groups[0].Rows[0].Rank, run.Missing)
-		}, "3?f2[2 3 4]"},
+		}, "30–1, f2f2[2 3 4]"},
 		"several GPUs of a rank": {func(l ranks) ranks {
 			for n := range l {
 				l[n].Rank, l[n].Device = n/2, n%2

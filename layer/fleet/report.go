@@ -185,8 +185,7 @@ func (run *Run) findings() {
 		if l := g.Late; l != nil {
 			f := finding.Finding{Kind: finding.LateRank, Code: l.Rank, Text: "The other ranks wait for " + l.Rank,
 				Size: size(l.PerStep), Where: where,
-				Evidence: fmt.Sprintf("It arrives last at %s of %s collectives, %s; %s.", table.Count(int64(l.Last)),
-					table.Count(int64(l.Decided)), since(l), l.Why())}
+				Evidence: "It " + l.arrives() + "."}
 			if l.Cause != finding.NoCause {
 				f.Advice = l.Cause.Info().Advice
 			}
@@ -196,8 +195,7 @@ func (run *Run) findings() {
 		if wait := g.meanWait; g.Step > 0 && float64(wait) >= leastShare*float64(g.Step) {
 			add(finding.Finding{Kind: finding.RanksWait, Code: g.Name,
 				Text: "Ranks wait for one another, for no single one", Size: size(wait), Where: where,
-				Evidence: fmt.Sprintf("They wait %s–%s per step in %s collectives.", ns(g.Wait.Min), ns(g.Wait.Max),
-					table.Count(int64(g.Collectives)))})
+				Evidence: "They " + g.wait() + "."})
 		}
 	}
 	for i := range run.Groups {
@@ -222,16 +220,17 @@ func (run *Run) addIncomplete(add func(finding.Finding)) {
 		add(finding.Finding{Kind: finding.IncompleteRun, Code: code, Text: text, Evidence: evidence})
 	}
 	if n := len(run.Missing); n > 0 {
+		missing := strings.Join(rangesOf(run.Missing), ", ")
 		least, late := int64(maxTime), len(run.Groups) == 0
 		for i := range run.Groups {
 			late = late || run.Groups[i].Late != nil
 			least = min(least, run.Groups[i].Transfer)
 		}
-		evidence := fmt.Sprintf("Ranks %s are in no file.", rangesOf(run.Missing))
+		evidence := fmt.Sprintf("Ranks %s are in no file.", missing)
 		if step := run.Step.Median; !late && least > 0 && step > 0 {
 			evidence = fmt.Sprintf("Ranks %s are in no file, and every rank spends at least %s of step time in collectives: "+
 				"the late one may be among them.",
-				rangesOf(run.Missing), table.Pct(100*float64(least)/float64(step), 1))
+				missing, table.Pct(100*float64(least)/float64(step), 1))
 		}
 		doubt("missing", fmt.Sprintf("%d of %d ranks are missing", n, n+run.Ranks), evidence)
 	}
@@ -266,6 +265,27 @@ func whys(list []Duplicate) string {
 		out = append(out, fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(out, "; ") + "."
+}
+
+// Waits is a sentence on which rank of the group the others wait for, which the reader knows as late, or that they wait
+// for no single one.
+func (g *Group) Waits(late string) string {
+	if l := g.Late; l != nil {
+		return fmt.Sprintf("The other ranks wait for %s: it %s.", late, l.arrives())
+	}
+	return fmt.Sprintf("Ranks wait for no single one; they %s.", g.wait())
+}
+
+// wait is a clause on how long the ranks of the group wait.
+func (g *Group) wait() string {
+	return fmt.Sprintf("wait %s–%s per step in %s", ns(g.Wait.Min), ns(g.Wait.Max),
+		table.Counted(g.Collectives, "collective", "collectives"))
+}
+
+// arrives is a clause on when the rank arrives, and why then.
+func (l *Late) arrives() string {
+	return fmt.Sprintf("arrives last at %s of %s, %s; %s", table.Count(int64(l.Last)),
+		table.Counted(l.Decided, "collective", "collectives"), since(l), l.Why())
 }
 
 func since(l *Late) string {

@@ -373,6 +373,7 @@ func (g *group) measure(part string) Group {
 	out.Transfer = each(out.Transfer, len(g.rows))
 	var walls []int64
 	var ids []int
+	var unnumbered []string
 	for k, l := range g.lanes {
 		r := Row{Rank: l.label, File: l.File, Device: l.Device, Host: l.Host, Wall: l.mean.wall, Busy: l.mean.busy,
 			Tokens: l.mean.tokens, Clock: l.shift}
@@ -384,11 +385,17 @@ func (g *group) measure(part string) Group {
 		}
 		r.Wait = each(r.Waited, r.Steps)
 		out.Rows = append(out.Rows, r)
-		walls, ids = append(walls, r.Wall), append(ids, l.id)
+		walls = append(walls, r.Wall)
+		if l.id >= 0 {
+			ids = append(ids, l.id)
+		} else {
+			unnumbered = append(unnumbered, l.label)
+		}
 		out.meanWait += r.Wait
 	}
 	out.meanWait = each(out.meanWait, n)
-	out.Name, out.Step, out.Wait = rangesOf(ids), middle(walls), spreadOf(out.waits())
+	out.Name = strings.Join(slices.Concat(rangesOf(ids), unnumbered), ", ")
+	out.Step, out.Wait = middle(walls), spreadOf(out.waits())
 	for _, from := range []int{0, len(g.rows) / 2} { // a rank that is late since lately
 		if out.Late = g.late(&out, sums, from); out.Late != nil {
 			break
@@ -674,8 +681,8 @@ func middle(list []int64) int64 {
 	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
-// rangesOf writes numbers as ranges: "0–3, 8".
-func rangesOf(ids []int) string {
+// rangesOf writes numbers as ranges: "0–3", "8".
+func rangesOf(ids []int) []string {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -688,5 +695,5 @@ func rangesOf(ids []int) string {
 		out = append(out, table.Span(int64(ids[i]), int64(ids[j])))
 		i = j + 1
 	}
-	return strings.Join(out, ", ")
+	return out
 }

@@ -51,17 +51,14 @@ type defect struct{ text, do string }
 func (r *measured) findings() []finding.Finding {
 	out := []finding.Finding{}
 	fp := &r.walk.device.Passes[r.pass.Index]
-	alike, basis := 0.0, finding.OfStep
+	alike := 0.0
 	for i := range r.walk.device.Passes {
 		if o := &r.walk.device.Passes[i]; o.Stage == fp.Stage && o.Model == fp.Model {
 			alike += r.walk.device.StepShare(i)
 		}
 	}
-	if fp.PassEvidence == layer.RungWhole {
-		basis = finding.OfWindow
-	}
 	add := func(f finding.Finding, m finding.Measure, took time.Duration) {
-		f.Size = finding.SizeOf(m, basis, took, 1, r.pass.Wall)
+		f.Size = finding.SizeOf(m, fp.Basis(), took, 1, r.pass.Wall)
 		f.Total = time.Duration(float64(took) * alike)
 		f.Where = fmt.Sprintf("pass %d", r.pass.Index)
 		if f.Place.Operator != "" {

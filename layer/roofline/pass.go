@@ -108,7 +108,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 		}
 	}
 	r.pass.Wall = w.device.StepTime(p)
-	r.pass.partial, r.pass.whole, r.pass.generating = fp.Partial != "", fp.PassEvidence == layer.RungWhole, -1
+	r.pass.partial, r.pass.of, r.pass.generating = fp.Partial != "", fp.Basis(), -1
 	if fp.Annotation != nil {
 		r.pass.generating = int64(fp.Annotation.GenerationRequests)
 	}

@@ -76,7 +76,8 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	r := newReport()
 	r.Model, r.GPU, r.GPUWhy, r.TP, r.EP, r.Notes = plan.Model, g, "as asked for", m.tp, m.ep,
 		append(r.Notes, plan.Notes...)
-	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
+	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1,
+		of: finding.OfStep}
 	var sum passFloor
 	outside := func(ops []profile.PlanOp) {
 		for i := range ops {

@@ -128,9 +128,9 @@ type Pass struct {
 	// Waterfall says where Wall goes; its times add up to it.
 	Waterfall []Share `json:"waterfall"`
 
-	partial    bool  // the window cuts it
-	whole      bool  // it is the window
-	generating int64 // requests that generate; −1 unknown
+	partial    bool          // the window cuts it
+	of         finding.Basis // a step, or the window
+	generating int64         // requests that generate; −1 unknown
 }
 
 // Share is one row of a waterfall.

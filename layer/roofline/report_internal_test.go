@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
@@ -78,7 +79,7 @@ func TestReportByHand(t *testing.T) {
 		Notes: []string{"a note"}}
 	r.Passes = []Pass{
 		{Index: 0, Stage: layer.StagePrefill, Tokens: -1, Batch: -1, Rows: -1, Wall: 3 * time.Millisecond},
-		{Index: 1, Stage: layer.StageDecode, Tokens: 3, TokensFrom: "rows", Batch: 2, Rows: 4, Wall: 2 * time.Millisecond,
+		{Index: 1, of: finding.OfStep, Stage: layer.StageDecode, Tokens: 3, TokensFrom: "rows", Batch: 2, Rows: 4, Wall: 2 * time.Millisecond,
 			PerToken: 666_666, PerRequest: time.Millisecond, Floor: 500 * time.Microsecond, Covered: 0.5, AtLeast: true,
 			Basis: BasisShapes, Waterfall: []Share{{Name: "floor", Time: 500 * time.Microsecond, Kind: Floor},
 				{Name: "nothing"}, {Name: "rest", Time: 1100 * time.Microsecond, Note: "n"},
@@ -130,7 +131,7 @@ func TestReportByHand(t *testing.T) {
 			"mixed ? 1 ? 1.000 - -",
 			"c 2 5.000 1.000 2.000 2.000 0.500", "d 1 1.000 1.000 -", "3 (this report's) 1 2 1.000", "? 0 1 0.000",
 			"Note: a note"}},
-		{func() { r.Passes[1].AtLeast, r.Passes[1].Covered, r.Passes[1].whole = false, 0.9, true },
+		{func() { r.Passes[1].AtLeast, r.Passes[1].Covered, r.Passes[1].of = false, 0.9, finding.OfWindow },
 			[]string{"Floor: 500 µs of 2.00 ms (25.0%), 31.2% of the 1.60 ms up to its last kernel; from recorded op inputs",
 				"Where the time goes ms % of window Remark"}},
 		{func() { r.Passes[1].Wall, r.Passes[1].Rows, r.Passes[1].Basis = 0, 3, BasisWeights }, []string{

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/layer/finding"
 )
 
 // WriteText prints the report for people: the pass that represents all as a waterfall, its operators, possible
@@ -120,7 +119,7 @@ func (p printer) fall(s *Pass) {
 	if whole == 0 { // a plan
 		whole, sum = s.Floor, "= floor"
 	}
-	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number(s.basis().Percent()),
+	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number(s.of.Percent()),
 		table.Text("Remark"))
 	for _, w := range s.Waterfall {
 		if w.Time != 0 {
@@ -141,14 +140,6 @@ func basisText(b Basis) string {
 		return "from recorded op inputs"
 	}
 	return b.String()
-}
-
-// basis says what shares of the pass are of.
-func (s *Pass) basis() finding.Basis {
-	if s.whole {
-		return finding.OfWindow
-	}
-	return finding.OfStep
 }
 
 // after is the idle time after a pass's last kernel.
