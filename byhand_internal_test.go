@@ -272,7 +272,7 @@ func TestPageOfTriageByHand(t *testing.T) {
 		"100 µs [100000] | 2.5 [2.5] | do")
 	same(t, "fused paths", drawn(out[2].Tables[0]),
 		"P | available |  | Candidate | 30.0 µs [30000] | 1.2 [1.2] | 4 [4] | "+
-			"20.0 µs [20000] | 0.5 [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
+			"20.0 µs [20000] | ≤ 0.5% [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
 	same(t, "slow kernels", drawn(out[3].Tables[0]),
 		"s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
 		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ")
@@ -379,6 +379,13 @@ func TestTextOfAReport(t *testing.T) {
 		strings.Contains(text, "more fused") {
 		t.Errorf("lists of just as many are cut:\n%s", text)
 	}
+	// A trace without steps has no column of a step.
+	p.d.Passes = []layer.ForwardPass{{PassEvidence: layer.RungWhole}}
+	text, _, _ = strings.Cut(print(ReportText{}), "\nNotes")
+	if _, text, _ = strings.Cut(text, "\nPasses"); strings.Contains(strings.ToLower(text), "step") ||
+		!strings.Contains(text, "Window ms") || !strings.Contains(text, "% of window") {
+		t.Errorf("the tables of a window without steps speak of steps:\n%s", text)
+	}
 }
 
 const textOfTwoPasses = `strata report of run
@@ -411,10 +418,10 @@ Pass  Stage    Batch  Tokens  Step ms  Idle ms  Layers  Confidence  Kernels   St
    1  decode       -       -    4.000    0.000       2        0.75       20  0.013500         -      -  listed below
 
 Operators of pass 1 (decode)
-Layers  Operator  Kernels     ms  % of step  Floor ms  % of peak  Bound   Longest kernel
-----------------------------------------------------------------------------------------
-layers  qkv_proj        2  1.000       25.0     0.400         40  memory  gemm
-layers  rope            2  0.100        2.5         -          -          rot
+Layers  Operator  Launches     ms  % of step  Floor ms  % of peak  Bound   Longest kernel
+-----------------------------------------------------------------------------------------
+layers  qkv_proj         2  1.000       25.0     0.400         40  memory  gemm
+layers  rope             2  0.100        2.5         -          -          rot
 
 Exposed time: no other category overlaps
 Stage   Category  Exposed (ms/step)  % of step  Hidden (ms/step)

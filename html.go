@@ -291,8 +291,8 @@ func WriteHostHTML(w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis
 		addTimeline(p, m, m.d.Steady.Pass, v.Ranks[v.Deciding].Top)
 	}
 	idle := page.Table{Caption: "Idle GPU time by cause",
-		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("In the window"),
-			page.Number("In the steps"), page.Number("% of step time"), page.Code("Mostly in")}}
+		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("Whole window"),
+			page.Number("In the " + string(v.Basis)), page.Number(v.Basis.Of().Percent()), page.Code("Mostly in")}}
 	for _, c := range v.Idle {
 		var lines []string
 		for _, n := range c.Names[:min(len(c.Names), 3)] {
@@ -646,7 +646,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	overlap := page.Table{Caption: name + "overlap", FoldAfter: shownRows,
 		Columns: []page.Column{page.Text("Priority"), page.Code("Kernel"), page.Text("Category"),
 			page.Number("Time"), page.Number("% of GPU time"), page.Number("Alone (%)"),
-			page.Number("Gain at most"), page.Number("% of step"), page.Text("Recommendation")}}
+			page.Number("Gain at most"), page.Number(s.Exposure.Basis().Percent()), page.Text("Recommendation")}}
 	for _, o := range s.Overlap {
 		overlap.Add(o.Priority, page.Cell{Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel},
 			page.Cell{Text: o.Category, Series: true}, us(o.TotalUS), number(o.SharePct, 1),
@@ -656,7 +656,8 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	fuse := page.Table{Caption: name + "fused paths",
 		Columns: []page.Column{page.Text("Pattern"), page.Text("State"), page.Prose("What to do"),
 			page.Text("Confidence"), page.Number("Time"), page.Number("% of GPU time"), page.Number("Times"),
-			page.Number("GPU gain"), page.Number("% of step"), page.Code("Evidence"), page.Code("Candidate paths")}}
+			page.Number("GPU gain"),
+			page.Number(s.Exposure.Basis().Gain()), page.Code("Evidence"), page.Code("Candidate paths")}}
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {
@@ -666,7 +667,8 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		gain.Hover = f.Gain.String()
 		fuse.Add(f.Pattern, f.Status(), f.Action, string(f.Confidence), us(f.RelatedUS), number(f.SharePct, 1),
 			count(int64(f.Occurrences)), gain,
-			where(f.EstimatedGainUS > 0, number(f.GainPct, 1)), page.Cell{Lines: evidence},
+			where(f.EstimatedGainUS > 0, page.Cell{Text: "≤ " + table.Pct(f.GainPct, 1), Sort: f.GainPct}),
+			page.Cell{Lines: evidence},
 			page.Cell{Lines: f.CandidatePaths})
 	}
 	slow := page.Table{Caption: name + "slow kernels",
@@ -706,7 +708,7 @@ func exposed(name string, report *triage.Report, x *triage.Exposure) page.Table 
 	}
 	tab := page.Table{Caption: name + "exposure",
 		Columns: []page.Column{page.Text("Category"), page.Number("Total"), page.Number("Exposed"),
-			page.Number("% of step"), page.Number("Hidden"), page.Number("Waiting"), page.Number("Hideable (at most)")}}
+			page.Number(x.Basis().Percent()), page.Number("Hidden"), page.Number("Waiting"), page.Number("Hideable (at most)")}}
 	for _, r := range x.Rows {
 		if r.ExposedPct < report.MinSharePct {
 			tab.Hidden++

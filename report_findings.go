@@ -342,11 +342,13 @@ func (r *Report) remark(code trace.Code) *trace.Remark {
 	return nil
 }
 
-// basis is what shares of the steps are of: the window where no part has separate passes.
-func (r *Report) basis() finding.Basis {
-	for _, p := range r.parts {
-		if p.d != nil && slices.ContainsFunc(p.d.Passes,
-			func(fp layer.ForwardPass) bool { return fp.PassEvidence != layer.RungWhole }) {
+// basis is what shares of the steps are of.
+func (r *Report) basis() finding.Basis { return basisOf(r.parts) }
+
+// basisOf is what shares of the steps of some parts are of: the window where none has separate passes.
+func basisOf(parts []*reportPart) finding.Basis {
+	for _, p := range parts {
+		if p.d != nil && p.d.Basis() == finding.OfStep {
 			return finding.OfStep
 		}
 	}

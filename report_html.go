@@ -280,9 +280,10 @@ func (r *Report) heats() []page.Section {
 func (r *Report) operatorTable() page.Section {
 	tab := page.Table{Caption: "Operators of one typical pass of each stage", Search: true, FoldAfter: shownRows,
 		Columns: []page.Column{page.Text("Stage"), page.Text("Layers"), page.Text("Operator"),
-			page.Text("Category"), page.Number("Kernels"), page.Number("Time"),
+			page.Text("Category"), page.Number("Launches"), page.Number("Time"),
 			{Title: "% of GPU time", Numeric: true, Help: "of the GPU time of all listed operators of the pass"},
-			{Title: "% of step", Numeric: true, Help: "of the pass up to the next one, idle time included"},
+			{Title: r.basis().Percent(), Numeric: true,
+				Help: "of the pass up to the next one, idle time included"},
 			page.Number("Floor"), page.Number("% of peak"), page.Text("Bound"), page.Code("Longest kernel")}}
 	rows := slices.Clone(r.Operators)
 	slices.SortStableFunc(rows, func(a, b ReportOperator) int { return -cmp.Compare(a.Time, b.Time) })
@@ -361,9 +362,10 @@ func passTable(passes []ReportPass, parts ...*reportPart) page.Section {
 	if len(passes) == 0 {
 		return page.Section{ID: "passes", Title: "Passes", Text: "No forward pass was found."}
 	}
+	of := basisOf(parts)
 	tab := page.Table{Caption: "All passes", Folded: len(passes) > shownRows,
 		Columns: []page.Column{page.Number("Pass"), page.Number("Trace"), page.Text("Stage"), page.Number("Start"),
-			page.Number("Step"), page.Number("Idle"), page.Number("Idle, % of step"), page.Number("Floor"),
+			page.Number(of.Noun()), page.Number("Idle"), page.Number("Idle, " + of.Percent()), page.Number("Floor"),
 			page.Number("Requests"), page.Number("Tokens"), page.Number("Layers"), page.Number("Kernels"),
 			page.Number("Confidence"), page.Prose("Note"), page.Text("Perfetto")}}
 	for _, p := range passes {
@@ -379,22 +381,24 @@ func passTable(passes []ReportPass, parts ...*reportPart) page.Section {
 
 // tables are those of the analyses that found the findings.
 func (r *Report) tables() []page.Section {
-	idle := page.Table{Caption: "Idle GPU time in the steps by cause",
-		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("Per step"),
-			page.Number("% of step"), page.Code("Mostly in")}}
+	of := r.basis()
+	each, share := page.Number(of.Each()), page.Number(of.Percent())
+	idle := page.Table{Caption: "Idle GPU time by cause",
+		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), each, share, page.Code("Mostly in")}}
 	for _, i := range r.Idle {
 		idle.Add(i.Group, i.Cause.String(), took(i.PerStep), number(100*i.Share, 1), i.Name)
 	}
-	exposed := page.Table{Caption: "Time in which nothing of another category runs", FoldAfter: shownRows / 2,
-		Columns: []page.Column{page.Text("Stage"), page.Text("Category"), page.Number("Exposed per step"),
-			page.Number("% of step"), page.Number("Hidden per step")}}
+	exposed := page.Table{FoldAfter: shownRows / 2,
+		Caption: "Time in which nothing of another category runs, " + strings.ToLower(of.Each()),
+		Columns: []page.Column{page.Text("Stage"), page.Text("Category"), page.Number("Exposed"), share,
+			page.Number("Hidden")}}
 	for _, e := range r.Exposure {
 		exposed.Add(e.Stage, page.Cell{Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1),
 			took(e.Hidden))
 	}
 	fusions := page.Table{Caption: "Known fused paths", FoldAfter: shownRows / 2,
 		Columns: []page.Column{page.Text("Stage"), page.Text("Path"), page.Text("State"),
-			page.Number("Per step"), page.Number("Gain"), page.Number("Times"), page.Prose("What to do")}}
+			each, page.Number(of.Gain()), page.Number("Times"), page.Prose("What to do")}}
 	for _, f := range r.Fusions {
 		fusions.Add(f.Stage, f.Pattern, string(f.State), took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)),
 			f.Do)

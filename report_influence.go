@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -50,7 +51,7 @@ func (r *Report) checkMeans(p *reportPart) (few []string) {
 		n := 0
 		for _, i := range byKind[k] {
 			if f := &p.d.Passes[i]; f.Partial == "" && !f.Cold && k.stage != layer.StageCapture &&
-				f.PassEvidence != layer.RungWhole {
+				f.Basis() == finding.OfStep {
 				byWork[f.Tokens] = append(byWork[f.Tokens], i)
 				all += p.wall[i]
 				n++

@@ -274,14 +274,14 @@ func (p *printer) passes(r *Report) {
 	for _, s := range r.Passes {
 		floors = floors || s.Floor > 0
 	}
-	narrow := p.o.Width < narrowWidth && !p.o.Markdown
+	narrow, of := p.o.Width < narrowWidth && !p.o.Markdown, r.basis()
 	cols := []table.Column{table.Number("Pass"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"),
-		table.Number("Step ms"), table.Number("Idle ms"), table.Number("Layers")}
+		table.Number(of.Noun() + " ms"), table.Number("Idle ms"), table.Number("Layers")}
 	if !narrow {
 		cols = append(cols, table.Number("Confidence"), table.Number("Kernels"), table.Number("Start s"))
 	}
 	if floors {
-		cols = append(cols, table.Number("Floor ms"), table.Number("Floor % of step"))
+		cols = append(cols, table.Number("Floor ms"), table.Number("Floor "+of.Percent()))
 	}
 	t := table.New(append(cols, table.Text("Note"))...)
 	n := p.limit(len(r.Passes), topPasses)
@@ -357,7 +357,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	for _, row := range rows {
 		floors = floors || row.Floor > 0
 	}
-	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("Kernels"), table.Number("ms"),
+	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("Launches"), table.Number("ms"),
 		table.Number(r.basis().Percent())}
 	if floors {
 		cols = append(cols, table.Number("Floor ms"), table.Number("% of peak"), table.Text("Bound"))

@@ -30,8 +30,8 @@ type Exposure struct {
 	Rows  []ExposureRow `json:"rows"` // the most exposed first
 }
 
-// basis is what shares of the times are of.
-func (x *Exposure) basis() finding.Basis {
+// Basis is what shares of the times are of.
+func (x *Exposure) Basis() finding.Basis {
 	if x == nil || x.Whole || x.CompleteSteps == 0 {
 		return finding.OfWindow
 	}
@@ -221,7 +221,7 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 			before = pass
 			x.steps++
 			x.complete += d.StepShare(pass)
-			if d.Passes[pass].PassEvidence == layer.RungWhole {
+			if d.Passes[pass].Basis() == finding.OfWindow {
 				x.whole++
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -24,7 +25,7 @@ func (s *stageWork) perStep() (step, token int64) {
 			stage := w.Stages.Pass[d.ID]
 			for p := range d.Passes {
 				fp := &d.Passes[p]
-				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == layer.RungWhole ||
+				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.Basis() == finding.OfWindow ||
 					fp.Partial != "" {
 					continue
 				}

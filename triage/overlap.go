@@ -113,7 +113,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	left := ""
 	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
 		left = fmt.Sprintf("%s of exposed communication (%s %s)", nanos(outsideLayers(x)),
-			pct(percent(outsideLayers(x), x.WallNS)), x.basis().Title())
+			pct(percent(outsideLayers(x), x.WallNS)), x.Basis().Title())
 	}
 	layers := slices.ContainsFunc(s.parts, func(w *activity.Trace) bool {
 		return slices.ContainsFunc(w.Analysis.Devices, func(d layer.Device) bool { return d.NumLayers > 0 })
@@ -124,7 +124,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 		out = append(out, "No communication, so nothing to hide.")
 	case layers || left == "":
 		out = append(out, fmt.Sprintf("Compute of the same layers can hide less communication than %s %s.",
-			pct(worthOverlap), s.exposure.basis().Title()))
+			pct(worthOverlap), s.exposure.Basis().Title()))
 	}
 	switch {
 	case left == "":

@@ -413,14 +413,14 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		m.para("Kernels run one at a time for %s of %s; %s.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS), rest)
 	} else if serial {
 		m.para("Kernels of several categories overlap for under %d%% %s; the GPU is idle for %s of %s.", serialShare,
-			x.basis().Title(), nanos(x.IdleNS), nanos(x.WallNS))
+			x.Basis().Title(), nanos(x.IdleNS), nanos(x.WallNS))
 	}
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool {
 		return r.Category == string(classify.CategoryCommunication)
 	})
 	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"),
-		table.Number(table.UpperFirst(x.basis().Title())), table.Number("Hidden"), table.Number("Streams")}
+		table.Number(table.UpperFirst(x.Basis().Title())), table.Number("Hidden"), table.Number("Streams")}
 	if exchanges {
 		cols = append(cols, table.Number("Waiting"), table.Number("Hideable (at most)"))
 	}
@@ -469,7 +469,7 @@ func (r *ExposureRow) waiting(x *Exposure) string {
 			"reduce-scatter that eight layers repeat can be estimated."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s %s) waiting for other ranks, %s (%s) transfer. %s",
-		nanos(r.WaitingNS), pct(percent(r.WaitingNS, x.WallNS)), x.basis().Title(),
+		nanos(r.WaitingNS), pct(percent(r.WaitingNS, x.WallNS)), x.Basis().Title(),
 		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, x.WallNS)), waitingWays[r.WaitingBy].how)
 }
 
@@ -495,7 +495,7 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 	} else if len(s.Overlap) > 0 {
 		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"),
 			table.Number("Alone"),
-			table.Number("Gain at most"), table.Number(table.UpperFirst(s.Exposure.basis().Title())), table.Path("Python scope"),
+			table.Number("Gain at most"), table.Number(table.UpperFirst(s.Exposure.Basis().Title())), table.Path("Python scope"),
 			table.Text("Recommendation"))
 		for _, o := range s.Overlap {
 			bound, share := table.None, table.None
@@ -516,7 +516,7 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		return
 	}
 	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"),
-		table.Number(table.UpperFirst(s.Exposure.basis().String())+" gain"),
+		table.Number(s.Exposure.Basis().Gain()),
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None

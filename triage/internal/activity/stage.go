@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -133,7 +134,7 @@ func (s *Stages) countSteps(a *layer.Analysis) []StepCount {
 		for p := range d.Passes {
 			fp := &d.Passes[p]
 			st := s.Pass[d.ID][p]
-			if seen[fp.Step] || fp.Kernels == 0 || st == NoStage || fp.PassEvidence == layer.RungWhole {
+			if seen[fp.Step] || fp.Kernels == 0 || st == NoStage || fp.Basis() == finding.OfWindow {
 				continue
 			}
 			seen[fp.Step] = true

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 )
@@ -37,7 +36,7 @@ func (a *Answer) WriteText(w io.Writer) error {
 	a.Layers.write(b)
 	a.Kernels.write(b)
 	a.Overlap.write(b)
-	a.Fuse.write(b, a.Host.Basis)
+	a.Fuse.write(b, a.Host.Basis.Of())
 	a.Host.write(b)
 	a.Light.write(b)
 	a.Ranks.write(b)
@@ -243,16 +242,12 @@ func (o *Overlap) write(b *table.Writer) {
 	o.Cut.rows(b, t)
 }
 
-func (f *Fuse) write(b *table.Writer, of hostoverhead.Basis) {
+func (f *Fuse) write(b *table.Writer, of finding.Basis) {
 	if !f.Item.write(b, "Known fusions") {
 		return
 	}
-	gain := "Step gain at most"
-	if of == hostoverhead.BasisWindow {
-		gain = "Gain at most"
-	}
 	t := table.New(table.Text("Stage"), table.Text("Fusion"), table.Text("State"), table.Number("Chains"),
-		table.Number("Time"), table.Number(gain), table.Text("Fix"))
+		table.Number("Time"), table.Number(of.Gain()+" at most"), table.Text("Fix"))
 	for _, r := range f.Rows {
 		t.Row(string(r.Stage), r.Pattern, string(r.State), table.Count(int64(r.Times)), table.Duration(r.Time),
 			table.Duration(r.Gain), r.Do)
@@ -265,13 +260,10 @@ func (h *HostVerdict) write(b *table.Writer) {
 		return
 	}
 	b.Say("%s: %s. The GPU is idle for %s of %s.", h.Verdict, h.Text, table.Duration(h.Idle), table.Duration(h.Wall))
-	each, of := "Per step", "Share of step time"
-	if h.Basis == hostoverhead.BasisWindow {
-		each, of = "In the window", "Share of the window"
-	}
+	of := h.Basis.Of()
 	table.List(b, "", h.Causes, len(h.Causes), func(c Cause) []string {
 		return []string{c.Cause.String(), table.Duration(c.PerStep), share(c.Share), c.Name}
-	}, table.Text("Cause"), table.Number(each), table.Number(of), table.Text("Largest part"))
+	}, table.Text("Cause"), table.Number(of.Each()), table.Number("Share "+of.Title()), table.Text("Largest part"))
 }
 
 func (l *Light) write(b *table.Writer) {
