@@ -202,6 +202,7 @@ func (w *Work) sequence(ids []int32) *Sequence {
 	if w.steps != nil {
 		writtenNorms(s, w.steps)
 	}
+	layerLookups(s)
 	return s
 }
 

@@ -240,7 +240,7 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 		return nil, Evidence{}
 	}
 	s, _ := w.stretchOf(w.sequenceOf(kernels), kernels, w.Act(kernels[0]).Start())
-	marks := w.marksOf(kernels)
+	marks := w.marksOf(s.Sequence, kernels)
 	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, segment.Bounds(s, marks)))
 	if len(bounds) == 0 {
 		return nil, Evidence{}
@@ -293,10 +293,10 @@ func stretches(s segment.Stretch, bounds []int) []segment.Stretch {
 }
 
 // marksOf returns what the kernels of a line show of where passes begin and end.
-func (w *Work) marksOf(line []int32) []segment.Mark {
+func (w *Work) marksOf(s *Sequence, line []int32) []segment.Mark {
 	marks := make([]segment.Mark, len(line))
-	for k, i := range line {
-		marks[k] = markOf(w.RoleOf(i))
+	for k, r := range s.Role {
+		marks[k] = markOf(r)
 	}
 	at := 0
 	for run := range runs(line, func(a, b *int32) bool { return w.launchedAlike(*a, *b) }) {
