@@ -131,16 +131,15 @@ func TestLayeringFindsEachDirection(t *testing.T) {
 
 func TestFencesHoldTestFilesToo(t *testing.T) {
 	src := load(t, map[string]string{
-		"low/a.go":         "package low\nimport \"unsafe\"\nvar _ unsafe.Pointer\n",
-		"low/a_test.go":    "package low\nimport _ \"zombiezen.com/go/sqlite/sqlitex\"\n",
-		"internal/x/a.go":  "package x\nimport \"unsafe\"\nvar _ unsafe.Pointer\n",
-		"trace/nsys/a.go":  "package nsys\nimport _ \"zombiezen.com/go/sqlite\"\n",
-		"trace/nsysx/a.go": "package nsysx\nimport _ \"zombiezen.com/go/sqlite\"\n",
+		"low/a.go":        "package low\nimport \"unsafe\"\nvar _ unsafe.Pointer\n",
+		"low/a_test.go":   "package low\nimport _ \"zombiezen.com/go/sqlite/sqlitex\"\n",
+		"internal/x/a.go": "package x\nimport \"unsafe\"\nvar _ unsafe.Pointer\n",
+		"trace/nsys/a.go": "package nsys\nimport _ \"zombiezen.com/go/sqlite\"\n",
 	})
 	wantFindings(t, CheckFences(src, Fences),
 		"low/a.go unsafe internal",
 		"low/a_test.go sqlitex databases",
-		"trace/nsysx/a.go sqlite databases",
+		"trace/nsys/a.go sqlite databases",
 	)
 }
 

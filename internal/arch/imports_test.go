@@ -48,9 +48,7 @@ type Fence struct {
 
 // Fences are the fenced imports of this module.
 var Fences = []Fence{
-	{"zombiezen.com/go/sqlite", []string{"trace/nsys", "trace/rocprof", "trace/internal/sqlite", "internal/gen/nsysgen",
-		"examples/internal/agree"}, "trace/internal/sqlite reads databases; SQLite itself only makes and checks those of " +
-		"tests"},
+	{"zombiezen.com/go/sqlite", nil, "trace/internal/sqlite reads databases, internal/gen/database makes those of tests"},
 	{"modernc.org/sqlite", nil, "trace/internal/sqlite reads databases"},
 	{"database/sql", nil, "trace/internal/sqlite reads databases"},
 	{"unsafe", []string{"internal", "examples/internal/app"}, "unsafe stays in internal packages"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -14,16 +15,24 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-const manyKernels = `PRAGMA page_size = 1024;
-	CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');
+// manyKernels is the script of a database of n kernels, each 1 ms after the one before, the first of them 1 ms after a
+// time in ns.
+func manyKernels(n int, after int64) string {
+	var b strings.Builder
+	b.WriteString(`CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');
 	CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, shortName);
-	WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 5000)
-	INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000000*i, 1000000*i+5000, 0, 7, i, 0, 1 FROM n;`
+	INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES `)
+	for i := range int64(n) {
+		start := after + 1_000_000*(i+1)
+		fmt.Fprintf(&b, "(%d, %d, 0, 7, %d, 0, 1), ", start, start+5000, i+1)
+	}
+	return strings.TrimSuffix(b.String(), ", ") + ";"
+}
 
 // leaves are the offsets of the table leaf pages that hold many rows.
 func leaves(data []byte) []int {
 	var out []int
-	for at := 1024; at+1024 <= len(data); at += 1024 {
+	for at := pageSize; at+pageSize <= len(data); at += pageSize {
 		if data[at] == 0x0d && binary.BigEndian.Uint16(data[at+3:]) > 10 {
 			out = append(out, at)
 		}
@@ -35,7 +44,7 @@ func leaves(data []byte) []int {
 // are read, and the health says what is missing; a page that stands in place of
 // another is noticed.
 func TestDamagedPageCostsItsRows(t *testing.T) {
-	data, err := os.ReadFile(database(t, manyKernels))
+	data, err := os.ReadFile(made(t, manyKernels(5000, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +60,7 @@ func TestDamagedPageCostsItsRows(t *testing.T) {
 	}
 
 	broken := bytes.Clone(data)
-	for i := range 1024 {
+	for i := range pageSize {
 		broken[middle+i] = 0xAA
 	}
 	tr := open(t, write(t, broken))
@@ -83,7 +92,7 @@ func told(tr *trace.Trace, what string) bool {
 // TestTextIsNoTime: a text in a column of times is no time, and not 0, which
 // would be decades before all others.
 func TestTextIsNoTime(t *testing.T) {
-	tr := open(t, database(t, manyKernels+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', 5, 0, 7, 1, 0, 1), (5, x'01', 0, 7, 1, 0, 1);`))
+	tr := open(t, made(t, manyKernels(5000, 0)+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', 5, 0, 7, 1, 0, 1), (5, x'01', 0, 7, 1, 0, 1);`))
 	if tr.Len(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 2 {
 		t.Errorf("%d kernels, losses %+v; want 5000 and two bad times", tr.Len(event.LaneGPU), tr.Health().Losses)
 	}
@@ -92,9 +101,8 @@ func TestTextIsNoTime(t *testing.T) {
 // TestOneRowFarFromAllOthers: a row at 0 among thousands an hour and more later
 // does not stretch the window.
 func TestOneRowFarFromAllOthers(t *testing.T) {
-	script := strings.Replace(manyKernels, "1000000*i, 1000000*i+5000",
-		"90000000000000+1000000*i, 90000000000000+1000000*i+5000", 1)
-	tr := open(t, database(t, script+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`))
+	script := manyKernels(5000, 90_000_000_000_000)
+	tr := open(t, made(t, script+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`))
 	if tr.Len(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 1 {
 		t.Errorf("%d kernels, losses %+v; want 5000 and one bad time", tr.Len(event.LaneGPU), tr.Health().Losses)
 	}
@@ -107,26 +115,25 @@ func TestKernelAtZero(t *testing.T) {
 	const copyAt0 = `CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid, bytes, copyKind);
 		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 5000, 0, 7, 1, 0, 8, 1);`
 	for _, tt := range []struct {
-		after, rows string // of the other kernels: when they begin, beside 1 ms a kernel, and how many
-		more        string
-		kept, lost  int64
+		after      int64 // when the other kernels begin
+		rows       int   // how many they are
+		more       string
+		kept, lost int64
 	}{
-		{"5001000000", "5000", at0, 5000, 1},
-		{"4990000000", "5000", at0, 5001, 0},
-		{"5001000000", "5000", at0 + at0, 5000, 2},
-		{"5001000000", "5000", strings.Repeat(at0, 50), 5000, 50},
-		{"5001000000", "5000", strings.Repeat(at0, 51), 5051, 0}, // one in a hundred
-		{"4990000000", "5000", at0 + at0, 5002, 0},
-		{"5001000000", "5000", at0 + copyAt0, 5000, 2},
-		{"4990000000", "5000", at0 + copyAt0, 5002, 0},
-		{"5001000000", "20", at0, 20, 1},
-		{"5001000000", "19", at0, 20, 0},
+		{5_001_000_000, 5000, at0, 5000, 1},
+		{4_990_000_000, 5000, at0, 5001, 0},
+		{5_001_000_000, 5000, at0 + at0, 5000, 2},
+		{5_001_000_000, 5000, strings.Repeat(at0, 50), 5000, 50},
+		{5_001_000_000, 5000, strings.Repeat(at0, 51), 5051, 0}, // one in a hundred
+		{4_990_000_000, 5000, at0 + at0, 5002, 0},
+		{5_001_000_000, 5000, at0 + copyAt0, 5000, 2},
+		{4_990_000_000, 5000, at0 + copyAt0, 5002, 0},
+		{5_001_000_000, 20, at0, 20, 1},
+		{5_001_000_000, 19, at0, 20, 0},
 	} {
-		script := strings.NewReplacer("1000000*i", tt.after+"+1000000*i", "i < 5000",
-			"i < "+tt.rows).Replace(manyKernels)
-		tr := open(t, database(t, script+tt.more))
+		tr := open(t, made(t, manyKernels(tt.rows, tt.after)+tt.more))
 		if got := int64(tr.Len(event.LaneGPU)); got != tt.kept || loss(tr, "bad-time") != tt.lost {
-			t.Errorf("%s others from %s: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got,
+			t.Errorf("%d others from %d: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got,
 				tr.Health().Losses, tt.kept, tt.lost)
 		}
 	}
@@ -135,8 +142,8 @@ func TestKernelAtZero(t *testing.T) {
 // TestNamesHaveNoCase: SQLite's do not.
 func TestNamesHaveNoCase(t *testing.T) {
 	script := strings.NewReplacer("CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel", "StringIds", "STRINGIDS",
-		"shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels)
-	tr := open(t, database(t, script))
+		"shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels(5000, 0))
+	tr := open(t, made(t, script))
 	if e := tr.LaneAt(event.LaneGPU, 0); tr.Len(event.LaneGPU) != 5000 || e.Name() != "gemm" || e.Stream() != 7 {
 		t.Errorf("%d kernels, first %q on stream %d", tr.Len(event.LaneGPU), e.Name(), e.Stream())
 	}
@@ -148,13 +155,13 @@ func TestViewsAreNamed(t *testing.T) {
 		"CREATE TABLE k (start, end); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k;": `"view"`,
 		"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start PRIMARY KEY, end) WITHOUT ROWID;":        `"table without rowids"`,
 	} {
-		path := database(t, script)
+		path := made(t, script)
 		if _, err := nsys.Open(context.Background(), path, trace.Options{}); !errors.Is(err, nsys.ErrNotExport) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that names a %s", err, want)
 		}
 	}
-	tr := open(t, database(t, strings3+"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start PRIMARY KEY, end) WITHOUT ROWID;"))
+	tr := open(t, made(t, strings3+"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start PRIMARY KEY, end) WITHOUT ROWID;"))
 	if !told(tr, "CUPTI_ACTIVITY_KIND_KERNEL is a table without rowids") {
 		t.Errorf("losses %+v", tr.Health().Losses)
 	}

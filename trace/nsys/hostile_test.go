@@ -12,30 +12,24 @@ import (
 	"testing"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
-
+	"github.com/llmstrata/strata/internal/gen/database"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// database makes an SQLite file with an SQL script.
-func database(tb testing.TB, script string) string {
+// pageSize is that of the databases of scripts, in bytes.
+const pageSize = 1024
+
+// made makes an SQLite file with a script of package database.
+func made(tb testing.TB, script string) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "x.sqlite")
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
-	if err != nil {
+	db := database.Database{PageSize: pageSize}
+	if err := db.Exec(script); err != nil {
 		tb.Fatal(err)
 	}
-	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
-		tb.Fatal(err)
-	}
-	if err := conn.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return write(tb, db.Bytes())
 }
 
 func write(tb testing.TB, data []byte) string {
@@ -73,9 +67,9 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 		{"header only", write(t, good[:50]), nsys.ErrTruncated, "shorter"},
 		{"half", write(t, good[:len(good)/2]), nsys.ErrTruncated, "header announces"},
 		{"damaged", write(t, broken), nsys.ErrDamaged, "malformed"},
-		{"other database", database(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport,
+		{"other database", made(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport,
 			"1 tables (users"},
-		{"rocprofv3 database", database(t, "CREATE TABLE rocpd_kernel_dispatch_a1 (id INTEGER)"), nsys.ErrNotExport,
+		{"rocprofv3 database", made(t, "CREATE TABLE rocpd_kernel_dispatch_a1 (id INTEGER)"), nsys.ErrNotExport,
 			"rocpd"},
 		{"directory", t.TempDir(), nsys.ErrNotExport, "directory"},
 	} {
@@ -184,7 +178,7 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.check(t, open(t, database(t, c.script))) })
+		t.Run(c.name, func(t *testing.T) { c.check(t, open(t, made(t, c.script))) })
 	}
 }
 
@@ -201,18 +195,12 @@ func loss(tr *trace.Trace, reason event.Loss) int64 {
 // would create files, as a read-only file in a read-only folder.
 func TestFileIsLeftAlone(t *testing.T) {
 	path := generate(t, nsysgen.Default(1))
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = WAL", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
 	before, err := os.ReadFile(path)
 	if err != nil {
+		t.Fatal(err)
+	}
+	before[18], before[19] = 2, 2 // read and written with a log
+	if err := os.WriteFile(path, before, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	past := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -5,13 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/llmstrata/strata/internal/gen/database"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
@@ -19,41 +19,28 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// alter runs a script on a copy of an export and returns the copy's path.
-func alter(tb testing.TB, export []byte, script string) string {
+// build makes an export that a test changes.
+func build(tb testing.TB, cfg nsysgen.Config) *database.Database {
 	tb.Helper()
-	path := write(tb, export)
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	db, _, err := nsysgen.Build(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
-		tb.Fatalf("%s: %v", script, err)
-	}
-	if err := conn.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return db
 }
 
-// columns lists the columns of every table of an export.
-func columns(tb testing.TB, path string) map[string][]string {
-	tb.Helper()
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
-	if err != nil {
-		tb.Fatal(err)
+// drop takes a table out, or one of its columns if it is not negative.
+func drop(db *database.Database, table string, column int) {
+	if column < 0 {
+		db.Tables = slices.DeleteFunc(db.Tables, func(t *database.Table) bool { return t.Name == table })
+		return
 	}
-	defer conn.Close()
-	out := map[string][]string{}
-	err = sqlitex.ExecuteTransient(conn, "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'",
-		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			out[s.ColumnText(0)] = append(out[s.ColumnText(0)], s.ColumnText(1))
-			return nil
-		}})
-	if err != nil {
-		tb.Fatal(err)
+	t := db.Table(table)
+	var rows [][]any
+	for row := range t.Rows() {
+		rows = append(rows, slices.Delete(row, column, column+1))
 	}
-	return out
+	t.Replace(slices.Delete(slices.Clone(t.Columns), column, column+1), rows)
 }
 
 // TestEveryTableAndColumnMayBeMissing drops each table, and each column, of a
@@ -61,12 +48,8 @@ func columns(tb testing.TB, path string) map[string][]string {
 func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.Steps, cfg.Layers, cfg.SyncEachStep, cfg.Graphs = 6, 1, true, nsysgen.GraphWhole
-	path := generate(t, cfg)
-	export, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	full := open(t, path)
+	whole := build(t, cfg)
+	full := open(t, write(t, whole.Bytes()))
 	// What is missing must be told, not only tolerated.
 	told := map[string]string{
 		"CUPTI_ACTIVITY_KIND_KERNEL": "no GPU kernels", "CUPTI_ACTIVITY_KIND_RUNTIME": "launch overhead",
@@ -78,19 +61,18 @@ func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 		"CUPTI_ACTIVITY_KIND_KERNEL.deviceId":       "GPUs", "CUPTI_ACTIVITY_KIND_KERNEL.streamId": "streams",
 		"NVTX_EVENTS.globalTid": "no thread", "CUPTI_ACTIVITY_KIND_RUNTIME.nameId": "no name",
 	}
-	for table, cols := range columns(t, path) {
-		if !testdata.Long() && !strings.HasSuffix(table, "KERNEL") {
+	for _, table := range whole.Tables {
+		if !testdata.Long() && !strings.HasSuffix(table.Name, "KERNEL") {
 			continue
 		}
-		for _, col := range append(cols, "") {
-			name, script := table, "DROP TABLE "+table
-			if col != "" {
-				name, script = table+"."+col, "ALTER TABLE "+table+" DROP COLUMN "+col
+		for column := -1; column < len(table.Columns); column++ {
+			name := table.Name
+			if column >= 0 {
+				name += "." + strings.Fields(table.Columns[column])[0]
 			}
-			if table == "StringIds" && col == "id" {
-				script = "DROP TABLE StringIds; CREATE TABLE StringIds (value TEXT)" // a primary key cannot be dropped
-			}
-			tr, err := nsys.Open(context.Background(), alter(t, export, script), trace.Options{})
+			part := build(t, cfg)
+			drop(part, table.Name, column)
+			tr, err := nsys.Open(context.Background(), write(t, part.Bytes()), trace.Options{})
 			if err != nil {
 				t.Errorf("without %s: %v", name, err)
 				continue
@@ -112,16 +94,17 @@ func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 // TestUnknownTablesAndColumnsAreIgnored is an export of a version to come.
 func TestUnknownTablesAndColumnsAreIgnored(t *testing.T) {
 	path := generate(t, nsysgen.Default(1))
-	export, err := os.ReadFile(path)
-	if err != nil {
+	db := build(t, nsysgen.Default(1))
+	// As ALTER TABLE does it: rows that are there stay as short as they are.
+	for table, column := range map[string]string{"CUPTI_ACTIVITY_KIND_KERNEL": "launchType INTEGER",
+		"NVTX_EVENTS": "jsonText TEXT"} {
+		db.Table(table).Columns = append(db.Table(table).Columns, column)
+	}
+	db.Table("META_DATA_EXPORT").Replace(db.Table("META_DATA_EXPORT").Columns, [][]any{{"EXPORT_SCHEMA_VERSION", "9.99.0"}})
+	if err := db.Exec("CREATE TABLE CUPTI_ACTIVITY_KIND_FUTURE (start INTEGER, end INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	newer := open(t, alter(t, export, `
-		ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN launchType INTEGER;
-		ALTER TABLE NVTX_EVENTS ADD COLUMN jsonText TEXT;
-		CREATE TABLE CUPTI_ACTIVITY_KIND_FUTURE (start INTEGER, end INTEGER);
-		CREATE INDEX by_end ON CUPTI_ACTIVITY_KIND_KERNEL (end DESC);
-		UPDATE META_DATA_EXPORT SET value = '9.99.0' WHERE name = 'EXPORT_SCHEMA_VERSION';`))
+	newer := open(t, write(t, db.Bytes()))
 	if got, want := newer.Len(), open(t, path).Len(); got != want {
 		t.Errorf("%d events, want %d", got, want)
 	}

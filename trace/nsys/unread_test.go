@@ -1,12 +1,8 @@
 package nsys_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -32,19 +28,11 @@ var unreadTables = map[string]string{
 func TestUnreadTablesAreNamed(t *testing.T) {
 	for table, columns := range unreadTables {
 		for rows := range 2 {
-			path := filepath.Join(t.TempDir(), "x.sqlite")
-			conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = sqlitex.ExecuteScript(conn, `CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'k');
+			path := made(t, `CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'k');
 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, "end" INT, deviceId INT, streamId INT, correlationId INT, demangledName INT, shortName INT);
 INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 2000, 0, 7, 1, 1, 1);
 CREATE TABLE `+table+"("+columns+");"+strings.Repeat("INSERT INTO "+table+" VALUES (1"+
-				strings.Repeat(", 1", strings.Count(columns, ","))+");", rows), nil)
-			if cerr := conn.Close(); err != nil || cerr != nil {
-				t.Fatal(table, err, cerr)
-			}
+				strings.Repeat(", 1", strings.Count(columns, ","))+");", rows))
 			tr, err := trace.Open(t.Context(), path, trace.Options{Formats: nsys.Formats()})
 			if err != nil {
 				t.Fatal(err)

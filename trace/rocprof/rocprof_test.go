@@ -11,9 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
-
+	"github.com/llmstrata/strata/internal/gen/database"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -171,18 +169,13 @@ func TestDeepDocument(t *testing.T) {
 	}
 }
 
-// database writes a rocpd database of the documented layout with so many recordings, and returns the sum of its
-// kernels.
-func database(t testing.TB, path string, recordings int) (ns int64) {
+// recorded makes a rocpd database of the documented layout with so many recordings, and the sum of its kernels.
+func recorded(t testing.TB, recordings int) (db *database.Database, ns int64) {
 	t.Helper()
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	db = &database.Database{}
 	run := func(format string, args ...any) {
 		t.Helper()
-		if err := sqlitex.ExecuteScript(conn, fmt.Sprintf(format, args...), nil); err != nil {
+		if err := db.Exec(fmt.Sprintf(format, args...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,14 +214,17 @@ INSERT INTO rocpd_pmc_event%[1]s(event_id, pmc_id, value) VALUES (1, 1, 2);`, u)
 		ns += 10
 	}
 	run(`CREATE VIEW rocpd_kernel_dispatch AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n;`)
-	return ns
+	return db, ns
 }
 
 // TestDatabase: of one recording, and of a merged one.
 func TestDatabase(t *testing.T) {
 	for _, recordings := range []int{1, 3} {
 		path := filepath.Join(t.TempDir(), "x_results.db")
-		want := database(t, path, recordings)
+		db, want := recorded(t, recordings)
+		if err := db.WriteFile(path); err != nil {
+			t.Fatal(err)
+		}
 		tr := open(t, path)
 		got := sumsOf(tr)
 		if got.ns != want || got.kernels != int64(21*recordings) ||
@@ -271,15 +267,11 @@ func TestOtherDatabasesAreLeftToOthers(t *testing.T) {
 	for table, want := range map[string]error{"CUPTI_ACTIVITY_KIND_KERNEL": trace.ErrFormat,
 		"rocpd_api": trace.ErrFormat} {
 		path := filepath.Join(dir, table+".db")
-		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
-		if err != nil {
+		db := database.Database{Tables: []*database.Table{database.NewTable(table, "id")}}
+		if err := db.WriteFile(path); err != nil {
 			t.Fatal(err)
 		}
-		if err := sqlitex.ExecuteScript(conn, "CREATE TABLE "+table+"(id)", nil); err != nil {
-			t.Fatal(err)
-		}
-		conn.Close()
-		_, err = trace.Open(t.Context(), path, trace.Options{Formats: rocprof.Formats()})
+		_, err := trace.Open(t.Context(), path, trace.Options{Formats: rocprof.Formats()})
 		if !errors.Is(err, want) || strings.Contains(err.Error(), "rpd") != (table == "rocpd_api") {
 			t.Errorf("%s: %v", table, err)
 		}
@@ -299,12 +291,8 @@ func FuzzDocument(f *testing.F) {
 
 // FuzzDatabase changes bytes of a small database and cuts it: it is read or refused, and what is read can be walked.
 func FuzzDatabase(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "seed.db")
-	database(f, path, 1)
-	seed, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	db, _ := recorded(f, 1)
+	seed := db.Bytes()
 	for _, at := range []uint32{18, 100, 4096, 4103, uint32(len(seed) / 2), uint32(len(seed) - 40)} {
 		f.Add(at, []byte{5, 0, 255}, uint32(0))
 	}
@@ -343,26 +331,12 @@ func FuzzDatabase(f *testing.F) {
 
 // TestDamagedReferences: kernels whose names or GPUs are on a damaged page are kept, and that is counted.
 func TestDamagedReferences(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	database(t, path, 1)
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var root, size int64
-	err = sqlitex.ExecuteTransient(conn, "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master "+
-		"WHERE name LIKE 'rocpd_info_kernel_symbol%'", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		root, size = s.ColumnInt64(0), s.ColumnInt64(1)
-		return nil
-	}})
-	if err = errors.Join(err, conn.Close()); err != nil || root == 0 {
-		t.Fatal(root, err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[(root-1)*size] = 0
+	db, _ := recorded(t, 1)
+	text := db.Bytes()
+	symbols := slices.IndexFunc(db.Tables, func(t *database.Table) bool {
+		return strings.HasPrefix(t.Name, "rocpd_info_kernel_symbol")
+	})
+	text[(db.Tables[symbols].Root-1)*4096] = 0
 	tr, err := trace.Read(t.Context(), bytes.NewReader(text), trace.Options{Formats: rocprof.Formats()})
 	if err != nil {
 		t.Fatal(err)
@@ -380,12 +354,8 @@ func TestDamagedReferences(t *testing.T) {
 
 // TestDamagedDatabases: a byte anywhere that is another one, and a file that ends anywhere, are read or refused.
 func TestDamagedDatabases(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "seed.db")
-	database(t, path, 1)
-	seed, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, _ := recorded(t, 1)
+	seed := db.Bytes()
 	const tries = 60
 	for i := range tries {
 		text := slices.Clone(seed)

@@ -1,41 +1,32 @@
 package agree
 
 import (
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+	"os"
+
+	"github.com/llmstrata/strata/internal/gen/database"
 )
 
 // exportOracle reads the activities of an nsys export. Tables that are missing
 // hold nothing. Where processes number their GPUs from 0 each,
 // TARGET_INFO_CUDA_DEVICE says which is meant.
 func exportOracle(path string) (map[int]*work, error) {
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	tables := map[string]bool{}
-	err = sqlitex.Execute(conn, "SELECT name FROM sqlite_master",
-		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			tables[s.ColumnText(0)] = true
-			return nil
-		}})
+	db, err := database.Read(data)
 	if err != nil {
 		return nil, err
 	}
 	devices, spans := map[int]*work{}, map[int][]span{}
 	for _, kind := range []string{"KERNEL", "MEMCPY", "MEMSET"} {
-		table := "CUPTI_ACTIVITY_KIND_" + kind
-		if !tables[table] {
+		t := db.Table("CUPTI_ACTIVITY_KIND_" + kind)
+		if t == nil {
 			continue
 		}
-		err := sqlitex.Execute(conn, "SELECT deviceId, start, end FROM "+table,
-			&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-				add(devices, spans, s.ColumnInt(0), kind == "KERNEL", span{s.ColumnInt64(1), s.ColumnInt64(2)})
-				return nil
-			}})
-		if err != nil {
-			return nil, err
+		device, start, end := t.Column("deviceId"), t.Column("start"), t.Column("end")
+		for row := range t.Rows() {
+			add(devices, spans, int(row[device].(int64)), kind == "KERNEL", span{row[start].(int64), row[end].(int64)})
 		}
 	}
 	return finish(devices, spans), nil

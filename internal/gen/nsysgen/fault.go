@@ -2,11 +2,10 @@ package nsysgen
 
 import (
 	"cmp"
-	"errors"
+	"os"
 	"slices"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+	"github.com/llmstrata/strata/internal/gen/database"
 )
 
 // Fault is what becomes of one kernel of a database.
@@ -20,46 +19,42 @@ type Fault struct {
 
 // Apply changes the kernel in the middle of the database at path, or nothing if f is nil, and returns its name.
 func (f *Fault) Apply(path string) (kernel string, err error) {
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	const table = "CUPTI_ACTIVITY_KIND_KERNEL"
-	var row, start, end, first, last int64
-	err = sqlitex.ExecuteTransient(conn, "SELECT k.rowid, k.start, k.end, s.value, (SELECT min(start) FROM "+table+
-		"), (SELECT max(start) FROM "+table+") FROM "+table+" k JOIN StringIds s ON s.id = k.demangledName"+
-		" ORDER BY k.start LIMIT 1 OFFSET (SELECT count(*)/2 FROM "+table+")",
-		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			row, start, end, kernel = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnText(3)
-			first, last = s.ColumnInt64(4), s.ColumnInt64(5)
-			return nil
-		}})
-	if err != nil || f == nil {
-		return kernel, err
+	db, err := database.Read(data)
+	if err != nil {
+		return "", err
 	}
-	start, end = f.Moved(start, end, first, last)
-	type query struct {
-		text string
-		args []any
-	}
-	do := []query{{"UPDATE " + table + " SET start = ?, end = ? WHERE rowid = ?", []any{start, end, row}}}
-	if f.Added {
-		do = []query{{"CREATE TEMP TABLE one AS SELECT * FROM " + table + " WHERE rowid = ?", []any{row}},
-			{"UPDATE one SET start = ?, end = ?", []any{start, end}},
-			{"INSERT INTO " + table + " SELECT * FROM one", nil}}
-	}
-	if kernel = cmp.Or(f.Name, kernel); f.Name != "" {
-		last := len(do) - 1
-		do = slices.Insert(do, last, query{"INSERT INTO StringIds(id, value) SELECT max(id) + 1, ? FROM StringIds",
-			[]any{f.Name}},
-			query{"UPDATE one SET streamId = 99, correlationId = 99999999, demangledName = (SELECT max(id) FROM StringIds)," +
-				" shortName = (SELECT max(id) FROM StringIds)", nil})
-	}
-	for _, q := range do {
-		if err := sqlitex.ExecuteTransient(conn, q.text, &sqlitex.ExecOptions{Args: q.args}); err != nil {
-			return kernel, err
+	t, names := db.Table("CUPTI_ACTIVITY_KIND_KERNEL"), db.Table("StringIds")
+	start, end, name := t.Column("start"), t.Column("end"), t.Column("demangledName")
+	at := func(row []any) int64 { return row[start].(int64) }
+	rows := slices.Collect(t.Rows())
+	order := slices.SortedStableFunc(slices.Values(rows), func(a, b []any) int { return cmp.Compare(at(a), at(b)) })
+	row := order[len(order)/2]
+	for s := range names.Rows() {
+		if s[0] == row[name] {
+			kernel = s[1].(string)
 		}
 	}
-	return kernel, nil
+	if f == nil {
+		return kernel, nil
+	}
+	if f.Added {
+		row = slices.Clone(row)
+		rows = append(rows, row)
+	}
+	from, to := f.Moved(at(row), row[end].(int64), at(order[0]), at(order[len(order)-1]))
+	row[start], row[end] = from, to
+	if f.Name != "" {
+		kernel = f.Name
+		names.Insert(nil, kernel)
+		for column, v := range map[string]int64{"streamId": 99, "correlationId": 99999999, "demangledName": names.Last(),
+			"shortName": names.Last()} {
+			row[t.Column(column)] = v
+		}
+	}
+	t.Replace(t.Columns, rows)
+	return kernel, db.WriteFile(path)
 }

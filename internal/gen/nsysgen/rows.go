@@ -1,12 +1,5 @@
 package nsysgen
 
-import (
-	"math/rand/v2"
-	"os"
-
-	"zombiezen.com/go/sqlite"
-)
-
 // RowKind is the table that a row goes to.
 type RowKind int
 
@@ -51,27 +44,18 @@ const flushOverhead = 3
 
 // WriteRows creates an export with exactly these events.
 func WriteRows(path string, rows []Row) error {
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
-	if err != nil {
-		return err
-	}
-	w := &writer{conn: conn, strings: map[string]int64{}, rng: rand.New(rand.NewPCG(1, 1))}
-	w.script(schema + schemaRows)
-	w.exec("BEGIN")
+	w := &writer{strings: map[string]int64{}}
+	w.exec(schema + schemaRows)
 	w.exec("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.25.0'), ('EXPORT_PRODUCT_VERSION', '2026.1.0')")
 	w.exec("INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200', 150754820096, 132, 32, 9, 0)")
 	w.exec("INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 0, ?)", pid(0))
 	for i := range rows {
 		w.row(int64(i), &rows[i])
 	}
-	w.exec("COMMIT")
-	if err := conn.Close(); w.err == nil {
-		w.err = err
+	if w.err != nil {
+		return w.err
 	}
-	return w.err
+	return w.db.WriteFile(path)
 }
 
 // row writes one event.
@@ -106,7 +90,8 @@ func (w *writer) row(id int64, r *Row) {
 		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (?, ?, ?, 0, NULL, ?)", r.Start, r.End, thread,
 			flushOverhead)
 	case RowGPU:
-		w.exec("UPDATE TARGET_INFO_GPU SET name = ?, totalMemory = ?, smCount = ?", r.Name, r.Start, r.Node)
+		gpu := w.db.Table("TARGET_INFO_GPU")
+		gpu.Replace(gpu.Columns, [][]any{{0, r.Name, r.Start, r.Node, 32, 9, 0}})
 	case RowMessage:
 		w.exec("INSERT INTO DIAGNOSTIC_EVENT VALUES (?, 1, 1, ?, ?, ?)", r.Start, r.Node, r.Name, process)
 	}

@@ -113,21 +113,13 @@ func (s *simulation) mark(r int, name string, start, end int64) {
 		return
 	}
 	s.w.stats.Ranges++
-	st := s.w.nvtx
-	st.BindInt64(1, start)
-	st.BindInt64(2, end)
-	st.BindInt64(3, 59)
+	var text, id any
 	if s.cfg.PlainText {
-		st.BindText(4, name)
-		st.BindNull(6)
+		text = name
 	} else {
-		id := s.w.id(name)
-		st.BindNull(4)
-		st.BindInt64(6, id)
+		id = s.w.id(name)
 	}
-	st.BindInt64(5, tid(r))
-	st.BindInt64(7, 0)
-	s.w.step(st)
+	s.w.nvtx.Insert(start, end, 59, text, tid(r), id, 0)
 }
 
 func (s *simulation) call(r int, name, start, end int64) (corr int64) {

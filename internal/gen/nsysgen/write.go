@@ -3,10 +3,8 @@ package nsysgen
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+	"github.com/llmstrata/strata/internal/gen/database"
 )
 
 // schema holds the tables and the columns that nsys 2024 to 2026 write, as far
@@ -38,76 +36,51 @@ type Stats struct {
 
 // Write creates the export at path, replacing what is there.
 func Write(path string, cfg Config) (Stats, error) {
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return Stats{}, err
-	}
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	db, stats, err := Build(cfg)
 	if err != nil {
-		return Stats{}, err
+		return stats, err
 	}
-	w := &writer{conn: conn, strings: map[string]int64{}, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9e3779b97f4a7c15))}
+	return stats, db.WriteFile(path)
+}
+
+// Build returns what Write writes.
+func Build(cfg Config) (*database.Database, Stats, error) {
+	w := &writer{strings: map[string]int64{}, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9e3779b97f4a7c15))}
 	w.all(cfg)
-	if err := conn.Close(); w.err == nil {
-		w.err = err
-	}
-	return w.stats, w.err
+	return &w.db, w.stats, w.err
 }
 
 // writer keeps the first error; later calls do nothing.
 type writer struct {
-	conn    *sqlite.Conn
+	db      database.Database
 	strings map[string]int64
 	rng     *rand.Rand
 	stats   Stats
 	err     error
 
-	kernel, call, nvtx, graph, sync *sqlite.Stmt
+	kernel, call, nvtx, graph, sync *database.Table
 }
 
 func (w *writer) exec(sql string, args ...any) {
 	if w.err == nil {
-		w.err = sqlitex.Execute(w.conn, sql, &sqlitex.ExecOptions{Args: args})
+		w.err = w.db.Exec(sql, args...)
 	}
-}
-
-func (w *writer) script(sql string) {
-	if w.err == nil {
-		w.err = sqlitex.ExecuteScript(w.conn, sql, nil)
-	}
-}
-
-func (w *writer) prepare(sql string) *sqlite.Stmt {
-	if w.err != nil {
-		return nil
-	}
-	var stmt *sqlite.Stmt
-	stmt, w.err = w.conn.Prepare(sql)
-	return stmt
 }
 
 // null marks a NULL argument of insert.
 const null = int64(-1) << 62
 
-func (w *writer) insert(stmt *sqlite.Stmt, args ...int64) {
+func (w *writer) insert(t *database.Table, args ...int64) {
 	if w.err != nil {
 		return
 	}
+	row := make([]any, len(args))
 	for i, a := range args {
-		if a == null {
-			stmt.BindNull(i + 1)
-		} else {
-			stmt.BindInt64(i+1, a)
+		if a != null {
+			row[i] = a
 		}
 	}
-	w.step(stmt)
-}
-
-func (w *writer) step(stmt *sqlite.Stmt) {
-	if _, err := stmt.Step(); err != nil {
-		w.err = err
-		return
-	}
-	w.err = stmt.Reset()
+	t.Insert(row...)
 }
 
 func (w *writer) id(s string) int64 {
@@ -121,25 +94,21 @@ func (w *writer) id(s string) int64 {
 }
 
 func (w *writer) all(cfg Config) {
-	w.exec("PRAGMA journal_mode = OFF")
-	w.exec("PRAGMA synchronous = OFF")
-	w.script(schema)
+	w.exec(schema)
 	if !cfg.SkipNVTX {
-		w.script(schemaNVTX)
-		w.nvtx = w.prepare("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, ?, ?)")
+		w.exec(schemaNVTX)
+		w.nvtx = w.db.Table("NVTX_EVENTS")
 	}
 	if cfg.Graphs == GraphWhole {
-		w.script(schemaGraph)
-		w.graph = w.prepare("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+		w.exec(schemaGraph)
+		w.graph = w.db.Table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
 	}
 	if cfg.SyncEachStep {
-		w.script(schemaSync)
-		w.sync = w.prepare("INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+		w.exec(schemaSync)
+		w.sync = w.db.Table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION")
 	}
-	w.kernel = w.prepare("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-	w.call = w.prepare("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-
-	w.exec("BEGIN")
+	w.kernel = w.db.Table("CUPTI_ACTIVITY_KIND_KERNEL")
+	w.call = w.db.Table("CUPTI_ACTIVITY_KIND_RUNTIME")
 	w.exec("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', ?), ('EXPORT_PRODUCT_VERSION', '2026.1.0')",
 		cfg.Schema)
 	w.exec("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '')")
@@ -157,7 +126,6 @@ func (w *writer) all(cfg Config) {
 	for step := range cfg.Steps {
 		sim.step(step)
 	}
-	w.exec("COMMIT")
 }
 
 func pid(rank int) int64 { return 1000 + int64(rank) }

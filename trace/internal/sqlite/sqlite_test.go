@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,27 +14,45 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	reference "zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/llmstrata/strata/internal/gen/database"
 	"github.com/llmstrata/strata/trace/internal/sqlite"
 )
 
-// write makes a database with a script.
-func write(tb testing.TB, script string) string {
+// write writes a file.
+func write(tb testing.TB, data []byte) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "x.sqlite")
-	conn, err := reference.OpenConn(path, reference.OpenReadWrite|reference.OpenCreate)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
-		tb.Fatalf("%v: %.300s", err, script)
-	}
-	if err := conn.Close(); err != nil {
+	if err := os.WriteFile(path, data, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// written is a database that SQLite wrote, and the rows of one of its tables as SQLite reads them;
+// trace/internal/reference keeps them.
+type written struct {
+	Name, Table string
+	Columns     []string
+	Rows        [][]value
+	File        []byte
+}
+
+// kept returns what SQLite wrote.
+func kept(t *testing.T) (out []written) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/written.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(z).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // value is a column of a row as both readers give it.
@@ -42,45 +62,7 @@ type value struct {
 	Text string
 }
 
-// expected reads a table with SQLite itself.
-func expected(t *testing.T, path, table string, columns []string) [][]value {
-	t.Helper()
-	conn, err := reference.OpenConn(path, reference.OpenReadOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	kinds := map[reference.ColumnType]sqlite.Kind{reference.TypeNull: sqlite.Null, reference.TypeInteger: sqlite.Integer,
-		reference.TypeFloat: sqlite.Real, reference.TypeText: sqlite.Text, reference.TypeBlob: sqlite.Blob}
-	var out [][]value
-	err = sqlitex.ExecuteTransient(conn, fmt.Sprintf(`SELECT "%s", rowid FROM "%s" NOT INDEXED ORDER BY rowid`,
-		strings.Join(columns, `", "`), strings.ReplaceAll(table, `"`, `""`)),
-		&sqlitex.ExecOptions{ResultFunc: func(s *reference.Stmt) error {
-			row := []value{{Int: s.ColumnInt64(len(columns))}}
-			for i := range columns {
-				kind := kinds[s.ColumnType(i)]
-				v := value{Kind: kind, Int: s.ColumnInt64(i), Text: s.ColumnText(i)}
-				if kind == sqlite.Blob {
-					v.Int = 0 // which number a blob is does not matter
-					if strings.Contains(t.Name(), "UTF-16") {
-						v.Text = "" // nor which text of two bytes a letter
-					}
-				}
-				if kind == sqlite.Real {
-					v.Text = "" // nor how a real is written
-				}
-				row = append(row, v)
-			}
-			out = append(out, row)
-			return nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// got reads it with this package.
+// got reads a table with this package.
 func got(t *testing.T, path, table string, columns []string) [][]value {
 	t.Helper()
 	db, err := sqlite.Open(context.Background(), path)
@@ -138,85 +120,14 @@ func got(t *testing.T, path, table string, columns []string) [][]value {
 	return out
 }
 
-// randomValue is a literal of SQL.
-func randomValue(r *rand.Rand) string {
-	switch r.IntN(9) {
-	case 0:
-		return "NULL"
-	case 1:
-		return fmt.Sprint(r.IntN(3))
-	case 2:
-		return fmt.Sprint(int64(r.Uint64()) >> r.IntN(64))
-	case 3:
-		return fmt.Sprintf("%g", (r.Float64()-.5)*1e6)
-	case 4:
-		return "'" + strings.Repeat("ä7 ", r.IntN(30)) + "'"
-	case 5:
-		return fmt.Sprintf("'%dab'", int64(r.Uint64())>>r.IntN(64))
-	case 6:
-		return fmt.Sprintf("x'%s'", strings.Repeat("0f", r.IntN(9)))
-	case 7:
-		return "'" + strings.Repeat("long text, ", r.IntN(800)) + "'"
-	}
-	return fmt.Sprint(r.IntN(1 << 20))
-}
-
 // TestAsSQLiteReads: whatever SQLite writes, both read the same.
 func TestAsSQLiteReads(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, c := range []struct{ name, before, table, columns, after string }{
-		{"plain", "", `t (a, b INTEGER, c TEXT, d NUMERIC)`, "a b c d", ""},
-		{"rowid", "PRAGMA page_size = 512;", `t (a INTEGER PRIMARY KEY, b, c)`, "a b c", ""},
-		{"rowid as table constraint", "", `t (a INTEGER NOT NULL, b, c, CONSTRAINT k PRIMARY KEY ("a"))`, "a b c", ""},
-		{"no rowid: INT", "", `t (a INT PRIMARY KEY, b, c)`, "a b c", ""},
-		{"no rowid: DESC", "", `t (a INTEGER PRIMARY KEY DESC, b, c)`, "a b c", ""},
-		{"key of two", "", `t (a INTEGER, b INTEGER, c, PRIMARY KEY (a, b))`, "a b c", ""},
-		{"autoincrement", "", `t ("id" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, "x y" VARCHAR(20) DEFAULT '(,', [c d] DECIMAL(3, 4) CHECK (1 > 0))`, "id|x y|c d", ""},
-		{"comments", "", "t (a -- the first, )\n, /* b ) */ b, `c`, FOREIGN KEY (b) REFERENCES t(a))", "a b c", ""},
-		{"generated", "", `t (a, v AS (a || 'x'), s GENERATED ALWAYS AS (1) STORED, b, c)`, "a b c", ""},
-		{"UTF-16", "PRAGMA encoding = 'UTF-16be'; PRAGMA page_size = 65536;", `t (a, b, c TEXT)`, "a b c", ""},
-		{"UTF-16le", "PRAGMA encoding = 'UTF-16le';", `t (a, b, c TEXT)`, "a b c", ""},
-		{"holes", "PRAGMA page_size = 1024;", `t (a, b, c)`, "a b c", "DELETE FROM t WHERE rowid % 3 = 1; CREATE INDEX i " +
-			"ON t(b);"},
-		{"vacuum", "PRAGMA auto_vacuum = FULL;", `t (a, b, c)`, "a b c", "DELETE FROM t WHERE rowid > 20;"},
-		{"dropped", "", `t (a, b, c, e)`, "a b c", "ALTER TABLE t DROP COLUMN e;"},
-		{"strict", "", `t (a ANY, b ANY, c ANY) STRICT`, "a b c", ""},
-		{"quotes", "", `"t""(," (a, "b""" TEXT, 'c')`, "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			table, columns := "t", strings.Fields(c.columns)
-			if strings.Contains(c.columns, "|") {
-				columns = strings.Split(c.columns, "|")
-			}
-			if c.columns == "" {
-				table, columns = `t"(,`, []string{"a", `b"`, "c"}
-			}
-			quoted := strings.ReplaceAll(table, `"`, `""`)
-			script := c.before + "CREATE TABLE before (x); CREATE TABLE " + c.table + "; CREATE VIEW v AS SELECT 1; "
-			names := make([]string, len(columns))
-			for i, n := range columns {
-				names[i] = `"` + strings.ReplaceAll(n, `"`, `""`) + `"`
-			}
-			var b strings.Builder
-			b.WriteString(script)
-			for i := range 100 {
-				values := []string{fmt.Sprint(7 * i)}
-				for range columns[1:] {
-					values = append(values, randomValue(r))
-				}
-				fmt.Fprintf(&b, "INSERT INTO \"%s\" (%s) VALUES (%s);\n", quoted, strings.Join(names, ", "),
-					strings.Join(values, ", "))
-			}
-			path := write(t, b.String()+c.after)
-			escaped := make([]string, len(columns))
-			for i, n := range columns {
-				escaped[i] = strings.ReplaceAll(n, `"`, `""`)
-			}
-			want := expected(t, path, table, escaped)
-			if len(want) < 15 {
-				t.Fatalf("%d rows to compare", len(want))
-			}
-			if diff := cmp.Diff(want, got(t, path, table, columns)); diff != "" {
+	for _, w := range kept(t) {
+		if w.Table == "" {
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			if diff := cmp.Diff(w.Rows, got(t, write(t, w.File), w.Table, w.Columns)); diff != "" {
 				t.Errorf("(-SQLite +here):\n%.3000s", diff)
 			}
 		})
@@ -225,9 +136,8 @@ func TestAsSQLiteReads(t *testing.T) {
 
 // TestWhatIsNoTable: views, virtual tables and tables without rowids are known for what they are.
 func TestWhatIsNoTable(t *testing.T) {
-	path := write(t, `CREATE TABLE w (a PRIMARY KEY, b) WITHOUT ROWID; CREATE VIEW V AS SELECT * FROM w;
-		CREATE VIRTUAL TABLE f USING fts5(x); CREATE TABLE copied AS SELECT 1 AS one, 'x' AS [two 2];`)
-	db, err := sqlite.Open(context.Background(), path)
+	all := kept(t)
+	db, err := sqlite.Open(context.Background(), write(t, all[len(all)-1].File))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,13 +155,15 @@ func TestWhatIsNoTable(t *testing.T) {
 // TestDamageCostsItsPages: whichever bytes are others, rows are rows of the intact table or are missing, and a page
 // that is missing is counted.
 func TestDamageCostsItsPages(t *testing.T) {
-	path := write(t, `PRAGMA page_size = 512; CREATE TABLE t (a INTEGER, b TEXT);
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 2000)
-		INSERT INTO t SELECT i, CASE WHEN i % 100 = 0 THEN hex(zeroblob(700)) ELSE 'row ' || i END FROM n;`)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	table := database.NewTable("t", "a INTEGER", "b TEXT")
+	for i := range 2000 {
+		text := fmt.Sprint("row ", i+1)
+		if i%100 == 99 {
+			text = strings.Repeat("0", 1400)
+		}
+		table.Insert(i+1, text)
 	}
+	data := (&database.Database{PageSize: 512, Tables: []*database.Table{table}}).Bytes()
 	count := func(data []byte) (rows, damaged int64, err error) {
 		changed := filepath.Join(t.TempDir(), "x")
 		if err := os.WriteFile(changed, data, 0o600); err != nil {
@@ -326,31 +238,24 @@ func TestDamageCostsItsPages(t *testing.T) {
 
 // TestDamageIsCounted: a page that a Finder needs and cannot read, and a table whose root is not in the file.
 func TestDamageIsCounted(t *testing.T) {
-	path := write(t, `PRAGMA page_size = 512; CREATE TABLE t (a); CREATE TABLE u (a);
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 2000) INSERT INTO t SELECT i FROM n;`)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	table := database.NewTable("t", "a")
+	for i := range 2000 {
+		table.Insert(i + 1)
 	}
+	tables := []*database.Table{table, database.NewTable("u", "a")}
+	data := (&database.Database{PageSize: 512, Tables: tables}).Bytes()
 	for page := 3; page < len(data)/512; page++ {
 		if data[page*512] == 0x0d {
 			data[page*512] = 0
 			break
 		}
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
+	root := bytes.Index(data, []byte("CREATE TABLE u")) - 1
+	if int(data[root]) != tables[1].Root {
+		t.Fatalf("the first page of u is %d, want %d", data[root], tables[1].Root)
 	}
-	conn, err := reference.OpenConn(path, reference.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = sqlitex.ExecuteScript(conn,
-		"PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = 99999 WHERE name = 'u';", nil)
-	if err = errors.Join(err, conn.Close()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlite.Open(context.Background(), path)
+	data[root] = 127
+	db, err := sqlite.Open(context.Background(), write(t, data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,29 +280,18 @@ func TestDamageIsCounted(t *testing.T) {
 
 // TestLongStatements: what would take long to read is cut.
 func TestLongStatements(t *testing.T) {
-	for _, sql := range []string{
-		"CREATE TABLE t (a INTEGER, " + strings.Repeat("PRIMARY KEY (b), ", 1<<19) + "b)",
-		`CREATE TABLE t ("` + strings.Repeat(`""`, 1<<22) + `")`,
-		"CREATE TABLE t (" + strings.Repeat("(", 1<<22),
+	for _, columns := range []string{
+		"a INTEGER, " + strings.Repeat("PRIMARY KEY (b), ", 1<<19) + "b",
+		`"` + strings.Repeat(`""`, 1<<22) + `"`,
+		strings.Repeat("(", 1<<22),
 	} {
-		path := write(t, "CREATE TABLE t (a)")
-		conn, err := reference.OpenConn(path, reference.OpenReadWrite)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sqlitex.ExecuteTransient(conn, "PRAGMA writable_schema = ON", nil); err != nil {
-			t.Fatal(err)
-		}
-		err = sqlitex.ExecuteTransient(conn, "UPDATE sqlite_master SET sql = ?", &sqlitex.ExecOptions{Args: []any{sql}})
-		if err = errors.Join(err, conn.Close()); err != nil {
-			t.Fatal(err)
-		}
-		db, err := sqlite.Open(context.Background(), path)
+		long := database.Database{Tables: []*database.Table{database.NewTable("t", columns)}}
+		db, err := sqlite.Open(context.Background(), write(t, long.Bytes()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !db.Has("t") || len(db.Table("t").Columns) > 1 {
-			t.Errorf("%.40s: tables %v", sql, db.Tables)
+			t.Errorf("%.40s: tables %v", columns, db.Tables)
 		}
 		db.Close()
 	}
@@ -405,7 +299,10 @@ func TestLongStatements(t *testing.T) {
 
 // TestStops: an error of the caller and an ended context end a scan.
 func TestStops(t *testing.T) {
-	path := write(t, "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2);")
+	table := database.NewTable("t", "a")
+	table.Insert(1)
+	table.Insert(2)
+	path := write(t, (&database.Database{Tables: []*database.Table{table}}).Bytes())
 	ctx, cancel := context.WithCancel(context.Background())
 	db, err := sqlite.Open(ctx, path)
 	if err != nil {
