@@ -251,7 +251,7 @@ func WriteDigests(w io.Writer, list []fleet.Rank) error {
 	return nil
 }
 
-// Digest makes the digests of one file of a recording, and lets go of it. A file that cannot be read has a digest that
+// Digest makes the digests of one file of a recording, and releases it. A file that cannot be read has a digest that
 // says why; the error is ctx's.
 func (o *DigestOptions) Digest(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
 	digest := o.digest

@@ -122,7 +122,7 @@ func (r *Report) partOf(rank *hostoverhead.RankVerdict) *reportPart {
 	return nil
 }
 
-// doubtedIdle is the finding that makes how long the GPU waits unknown, "" where there is none. Where launches are in
+// doubtedIdle is the finding that makes idle time unknown, "" where there is none. Where launches are in
 // doubt, too, only causes are, and graphs whose kernels are missing make it shorter, which the host's verdict doubts.
 func (r *Report) doubtedIdle() string {
 	for _, t := range r.HealthNotes {

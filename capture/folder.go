@@ -51,7 +51,7 @@ func openExisting(dir string) (*folder, error) {
 	return openFolder(dir)
 }
 
-// close lets go of it.
+// close closes it.
 func (f *folder) close() { f.root.Close() }
 
 // abs is the path of a slash-separated name for people and for open calls.

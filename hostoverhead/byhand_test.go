@@ -122,7 +122,7 @@ decode 6 YES 5.70 ms 57.9% 57.9% 2.38× host-code
 How kernels reach the device
 stage path kernels share of kernel time exposed launches of the time
 decode eager 12 100.0% 100.0% 110 µs 1.9%
-Host overhead per pass: median 600 µs (60.0% of it), p90 800 µs (66.7%), max 800 µs (66.7%)
+Host overhead per pass: median 600 µs (60.0% of the pass), p90 800 µs (66.7%), max 800 µs (66.7%)
 worst passes stage host share at most largest cause from to Perfetto visStart visEnd
 4 decode 800 µs 66.7% 3.00× host-code 0.004100 s 0.005300 s 4100000 5300000
 0 decode 600 µs 60.0% 2.50× host-code 0.000100 s 0.001100 s 100000 1100000
@@ -138,7 +138,7 @@ Whole window: YES
 - nccl_ratio 0.0000
 Doubts
 - [few-kernels, low] the window has only 12 kernels; a running server has more
-- [python-tracing, medium] Python stacks slow host code; if it ran 2× as fast without them, host overhead would be 44.9% of the steps
+- [python-tracing, medium] Python stacks slow host code; at a 2× speedup without them, host overhead is 44.9% of the steps
 Next steps
 Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
 cause range, frame or call idle of idle pieces

@@ -121,7 +121,7 @@ func (a *account) tracing(v *Verdict, p *params) finding.Finding {
 		weight = finding.Low
 	}
 	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, DoubtPythonTracing, weight,
-		"Python stacks slow host code; if it ran %s as fast without them, host overhead would be %s of the %s",
+		"Python stacks slow host code; at a %s speedup without them, host overhead is %s of the %s",
 		table.Times(p.TracingCost, 0), percent(rest), v.Basis)
 }
 

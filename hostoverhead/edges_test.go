@@ -464,7 +464,7 @@ func TestWaitingForInputInTheFirstStep(t *testing.T) {
 }
 
 // TestQueuedBehindWhatWasNotRecorded: a kernel that was queued and starts late waits for an event, unless it is the
-// first of its stream: then work from before the recording may be ahead of it.
+// first of its stream: then work from before the recording may be ahead.
 func TestQueuedBehindWhatWasNotRecorded(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, 0, 9000)

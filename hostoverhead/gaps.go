@@ -19,7 +19,7 @@ type GapBucket struct {
 	Count   int           `json:"count"`    // gaps of the class
 	TotalNS int64         `json:"total_ns"` // time of these gaps
 	Share   float64       `json:"share"`    // of the time of all gaps
-	// Largest is the cause that takes most of it, with its share.
+	// Largest is the cause of most of that time, with its share.
 	Largest      finding.Cause `json:"largest_cause,omitempty"`
 	LargestShare float64       `json:"largest_share"`
 }

@@ -65,7 +65,7 @@ var details = [...]string{
 	detailLateCollective: "a queued collective started late",
 	detailStalled:        "queued, and late without a recorded wait",
 	detailFirst:          "first call",
-	detailBefore:         "queued first on its stream: work from before the recording may be ahead of it",
+	detailBefore:         "queued first on its stream: work from before the recording may be ahead",
 	detailOrphan:         "the next kernel's launch is not in the trace",
 	detailUnnamed:        "unattributed host time",
 	detailQuiet:          "nothing recorded on the launching thread",

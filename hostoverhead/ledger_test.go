@@ -82,7 +82,7 @@ func TestKernelOnItsWay(t *testing.T) {
 }
 
 // TestClocksApart: where all kernels begin more than a second after their launches, and later than all of them last,
-// the clocks of host and GPU differ, and it is unknown what the GPU waits for.
+// the clocks of host and GPU differ, and the cause of idle time is unknown.
 func TestClocksApart(t *testing.T) {
 	for _, c := range []struct {
 		late    int64 // µs

@@ -74,7 +74,7 @@ type RankArrival struct {
 	LastShare float64 `json:"last_share"` // of the matched ones
 	WaitNS    int64   `json:"wait_ns"`    // time it spent waiting for the last one, summed
 	Kernels   int     `json:"kernels"`    // kernels of the rank
-	// HostNS is the idle time of its GPU that its host causes, HostName what most of it is in.
+	// HostNS is the idle time of its GPU that its host causes, HostName the operation with most of that time.
 	HostNS   int64  `json:"host_ns"`
 	HostName string `json:"host_name,omitempty"`
 }
@@ -156,7 +156,7 @@ func (v *Verdict) shortName(k int) string {
 	return cmp.Or(r.Rank, r.name())
 }
 
-// hostIdle is the idle time that the host causes, and what most of it is in.
+// hostIdle is the idle time that the host causes, and the operation with most of that time.
 func (r *RankVerdict) hostIdle() (ns int64, name string) {
 	var most int64
 	for i := range r.Idle {

@@ -42,8 +42,8 @@ func (v *Verdict) summary() string {
 	return v.Ranks[v.Deciding].outside() + v.answer()
 }
 
-// outside says what the GPU waits for outside of the steps, where that is more than what it waits within them; ""
-// elsewhere.
+// outside names the largest cause of idle time outside of the steps, if the GPU is idle longer there than within them;
+// "" otherwise.
 func (r *RankVerdict) outside() string {
 	idle := r.WindowNS - r.BusyNS
 	out := idle - r.Headroom.IdleNS
@@ -296,9 +296,9 @@ func (h *Headroom) cells() []string {
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
-	title := fmt.Sprintf("Host overhead per pass: at most %s (%s of it)", nanos(p.MaxNS), percent(p.ShareMax))
+	title := fmt.Sprintf("Host overhead per pass: at most %s (%s of the pass)", nanos(p.MaxNS), percent(p.ShareMax))
 	if p.MaxNS != p.P50NS {
-		title = fmt.Sprintf("Host overhead per pass: median %s (%s of it), p90 %s (%s), max %s (%s)", nanos(p.P50NS),
+		title = fmt.Sprintf("Host overhead per pass: median %s (%s of the pass), p90 %s (%s), max %s (%s)", nanos(p.P50NS),
 			percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
 	}
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {

@@ -79,7 +79,7 @@ var topics = []topic{
 		"Several processes launch on one GPU number. They may be different GPUs that the profiler merged.",
 		"Record one process at a time, or check CUDA_VISIBLE_DEVICES."},
 	{DoubtBusyWithCommunication, "Busy with communication",
-		"For over 20% of busy time only communication runs; part of it may be waiting for other ranks.",
+		"For over 20% of busy time only communication runs; some may be waiting for other ranks.",
 		"Pass every rank's file (`--trace DIRECTORY`)."},
 	{DoubtTraceIncomplete, "Trace incomplete", "The recording lost events that idle time depends on.",
 		"Record a shorter window, or raise the profiler's buffer size."},

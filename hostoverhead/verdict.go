@@ -73,10 +73,10 @@ func (d Doubts) MarshalJSON() ([]byte, error) {
 type Headroom struct {
 	// of the steps, from the end of the one before; of the window without pauses where no steps are known
 	WallNS    int64 `json:"wall_ns"`
-	BusyNS    int64 `json:"busy_ns"`    // of it, at least one kernel runs
-	IdleNS    int64 `json:"idle_ns"`    // of it, none does
-	HostNS    int64 `json:"host_ns"`    // of it, the host works or waits
-	UnknownNS int64 `json:"unknown_ns"` // part of it with an unknown cause
+	BusyNS    int64 `json:"busy_ns"`    // part in which at least one kernel runs
+	IdleNS    int64 `json:"idle_ns"`    // part in which none does
+	HostNS    int64 `json:"host_ns"`    // part of IdleNS in which the host works or waits
+	UnknownNS int64 `json:"unknown_ns"` // part of IdleNS with an unknown cause
 	// Share is HostNS / WallNS.
 	Share float64 `json:"host_share"`
 	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound
@@ -92,7 +92,7 @@ type IdleCause struct {
 	Host    bool          `json:"host"`
 	Cause   finding.Cause `json:"cause"`
 	NS      int64         `json:"ns"`       // in the window
-	StepsNS int64         `json:"steps_ns"` // part of it inside steps
+	StepsNS int64         `json:"steps_ns"` // part inside steps
 	Share   float64       `json:"share"`    // of StepsNS in the time of the steps
 	Names   []IdleName    `json:"names"`    // what ran, most time first; they add up to NS
 }
@@ -103,7 +103,7 @@ type IdleName struct {
 	Name    string        `json:"name"`            // range, frame or call; a sentence where nothing is recorded
 	Where   string        `json:"where,omitempty"` // of calls: the frame, op or range they were made in
 	NS      int64         `json:"ns"`              // idle time in the window
-	StepsNS int64         `json:"steps_ns"`        // part of it inside steps
+	StepsNS int64         `json:"steps_ns"`        // part inside steps
 	Count   int           `json:"count"`           // pieces
 }
 
@@ -167,7 +167,7 @@ type RankVerdict struct {
 	Kernels  int      `json:"kernels"`
 	Steps    int      `json:"steps"`
 	WindowNS int64    `json:"window_ns"`           // from the first kernel's start to the last one's end
-	BusyNS   int64    `json:"busy_ns"`             // of it
+	BusyNS   int64    `json:"busy_ns"`             // part in which a kernel runs
 	Exchange float64  `json:"exchange_ratio"`      // kernels that exchange data between GPUs / busy
 	Alone    float64  `json:"exchange_only_ratio"` // time in which only they run / busy
 	Headroom Headroom `json:"headroom"`

@@ -56,7 +56,7 @@ func (a *Analysis) Findings() []finding.Finding {
 	switch around := main.aroundPasses(); {
 	case !slices.ContainsFunc(main.Passes, annotated):
 	case 2*around > left:
-		evidence += fmt.Sprintf(" %s of it lies before the first pass or after the last.", table.Duration(around))
+		evidence += fmt.Sprintf(" %s lies before the first pass or after the last.", table.Duration(around))
 		advice = finding.Advice{Do: "Record more steps, so that the ends of the window weigh less."}
 	default:
 		advice = finding.Advice{Do: "Annotate what runs between the steps, too."}

@@ -91,7 +91,7 @@ func (k *sink) checkLimits() error {
 	}
 	whole := ""
 	if done, total := k.progress(); done > 0 && total > done {
-		whole = fmt.Sprintf("; all of it would need about %d MB", int64(float64(need)/float64(done)*float64(total))/1e6)
+		whole = fmt.Sprintf("; the whole file would need about %d MB", int64(float64(need)/float64(done)*float64(total))/1e6)
 	}
 	return &budgetError{k.cfg.budget, fmt.Errorf("trace: %w: %d events need more than the memory budget of %d MB%s "+
 		"(keep fewer lanes, or read it as a stream)", ErrLimit, k.rows, k.cfg.budget/1e6, whole)}

@@ -355,7 +355,7 @@ func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 		return bytes.NewReader(b.Bytes())
 	}
 	_, err := trace.Read(t.Context(), frames(), trace.Options{MemoryBudget: 1e6})
-	if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "budget of 1 MB; all of it would need about") {
+	if !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "budget of 1 MB; the whole file would need about") {
 		t.Errorf("got %v, want ErrLimit and an estimate", err)
 	}
 	tr := read(t, frames(), trace.Options{MemoryBudget: 1e6, Lanes: allLanesBut(event.LanePython)})

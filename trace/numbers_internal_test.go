@@ -57,7 +57,7 @@ func TestMemoryOfALoad(t *testing.T) {
 		{-1, 0, 2, "0 MB (keep"},
 		{-1, 2, 2, "0 MB (keep"},
 		{1 - b.loadBytes(), 0, 2, "0 MB (keep"}, // a byte is a budget
-		{-1, 1, 1e6, "; all of it would need about 294 MB (keep"},
+		{-1, 1, 1e6, "; the whole file would need about 294 MB (keep"},
 	} {
 		k := newSink(&config{limits: defaultLimits(), budget: b.loadBytes() + c.spare}, b, 1,
 			func() (int64, int64) { return c.done, c.total })

@@ -114,11 +114,11 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 	case linked > 0 && late > max(lateStart, span):
 		add(CodeClocksApart, g.Len(),
 			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU "+
-				"differ, and what the GPU waits for is unknown", rough(late), rough(span))
+				"differ, and the cause of idle time is unknown", rough(late), rough(span))
 	case early*earlyShare > linked:
 		add(CodeClocksApart, early,
 			"%d of %d GPU activities begin before the call that launches them: the clocks of host and GPU differ, or times "+
-				"were changed, and what the GPU waits for is unknown", early, linked)
+				"were changed, and the cause of idle time is unknown", early, linked)
 	}
 	if work == 0 && g.Len() > 1 {
 		add(CodeNoDurations, g.Len(),

@@ -56,9 +56,9 @@ func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) 
 	return out
 }
 
-// gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU
-// waits for the host later in it, and shorter by what the host waits for the GPU before that; launches that fall away
-// may make the host faster then. Nor is it shorter by what runs beside other kernels.
+// gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the
+// host keeps the GPU idle later in it, and shorter by what the host waits for the GPU before that; launches that fall
+// away may make the host faster then. Nor is it shorter by what runs beside other kernels.
 func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
 	wall, _ := s.wall()
 	n, basis := s.steady()

@@ -27,7 +27,7 @@ const (
 const worthOverlap = 1.0
 
 // overlap lists the exchanges between GPUs that compute of the same layer could hide: nothing else that runs alone
-// could run beside other work as far as a trace shows, and nothing is gained where the GPU waits for the host.
+// could run beside other work as far as a trace shows, and nothing is gained while the host keeps the GPU idle.
 func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	out := []OverlapRow{}
 	here := a.setting(s.place(), s.tokens())

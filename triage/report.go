@@ -331,7 +331,7 @@ type Gain struct {
 	NS     int64 `json:"gpu_ns"`      // GPU time, likely
 	HighNS int64 `json:"gpu_high_ns"` // GPU time, at most
 	// StepLowNS is by how much one step is shorter at least, without steps the window of one GPU. It leaves out the
-	// occurrences after which the GPU waits for the host in the same pass: GPU time saved there saves no time, unless
+	// occurrences after which the host keeps the GPU idle in the same pass: GPU time saved there saves no time, unless
 	// the host waits for the GPU in between.
 	StepLowNS  int64 `json:"step_low_ns"`
 	StepHighNS int64 `json:"step_high_ns"` // by how much one step is shorter at most

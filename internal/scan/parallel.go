@@ -8,7 +8,7 @@ import (
 
 // NOTE: how Parallel works. Workers take turns at reading: one of them reads the
 // stream and cuts it into segments. It gives each to a worker that waits for one;
-// when all are busy it lets go of the stream, for whoever is done first, and scans
+// when all are busy it releases the stream, for whoever is done first, and scans
 // the segment itself, which its processor's cache then still holds. So reading,
 // which may be decompression, never waits for scanning, nor does a processor idle.
 //

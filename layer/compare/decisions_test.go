@@ -1089,9 +1089,9 @@ func TestSlowerStep(t *testing.T) {
 		scrambled bool
 		parts     []Row
 	}{
-		"the step as a whole, +9.00 µs: no part of it is beyond noise": {false,
+		"the step as a whole, +9.00 µs: no part is beyond noise": {false,
 			[]Row{part("a", false, 9000), part("b", true, -5000)}},
-		"b; no operator of it is beyond noise by itself": {false, []Row{part("a", true, 1000), part("b", true, 5000),
+		"b; no operator is beyond noise by itself": {false, []Row{part("a", true, 1000), part("b", true, 5000),
 			part("c", true, 5000)}},
 		"a; operators are not judged, as kernels carry the times of others": {true, []Row{part("a", true, 1000)}},
 	} {

@@ -209,12 +209,12 @@ func (c *comparison) slowerStep(r *Report) finding.Finding {
 			part = row
 		}
 	}
-	text := fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta))
+	text := fmt.Sprintf("the step as a whole, %s: no part is beyond noise", table.Change(r.Delta))
 	switch {
 	case part != nil && c.scrambled():
 		text = part.Text + "; operators are not judged, as kernels carry the times of others"
 	case part != nil:
-		text = part.Text + "; no operator of it is beyond noise by itself"
+		text = part.Text + "; no operator is beyond noise by itself"
 	}
 	return r.newFinding(finding.StepChanged, "", "The step is slower", text, r.Delta)
 }
@@ -345,10 +345,10 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 		return fmt.Sprintf("%s (--allow %s judges in spite of it)", d.Evidence, d.Code)
 	}
 	if !c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
-		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", waitPasses)
+		return fmt.Sprintf("it is mostly waiting or idle time, which needs %d passes a side to be judged", waitPasses)
 	}
 	if c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
-		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s",
+		return fmt.Sprintf("it is mostly waiting or idle time, which varies too much: the step changed by %s to %s",
 			table.Change(r.Wall.Low), table.Change(r.Wall.High))
 	}
 	return fmt.Sprintf("GPU work changed by %s to %s, which may be noise or a change",

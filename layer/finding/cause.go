@@ -34,12 +34,12 @@ const (
 	Descheduled
 	// SystemCall: it is in a system call, or sleeps, within a step.
 	SystemCall
-	// GPUDispatch: the work was queued before the gap began; the device takes this long to start it.
+	// GPUDispatch: the next work was already queued; the device takes this long to start it.
 	GPUDispatch
-	// Dependency: the work was queued before, but starts so late that it waited for an event or a signal.
+	// Dependency: the next work was already queued, but starts so late that it waited for an event or a signal.
 	Dependency
 	// OtherRanks: the host exchanges something with other ranks, or the next kernel is a collective that was
-	// queued before.
+	// already queued.
 	OtherRanks
 	// Transfer: a copy or set runs, no kernel.
 	Transfer
@@ -187,17 +187,17 @@ var causes = [NumCauses]struct {
 		"the launching thread is in system calls", Advice{Do: "Keep system calls and sleeps out of the step."},
 		"", "#b2779e"}},
 	GPUDispatch: {"gpu-dispatch", CauseInfo{DispatchGroup, "Gaps between queued kernels",
-		"The work was queued before the gap, or is part of the same graph replay, and starts soon.",
+		"The next work was already queued, or is part of the same graph replay, and starts soon.",
 		"the GPU takes time between queued kernels",
 		Advice{Do: "Fuse short kernels."},
 		"", "#6f9d9d"}},
 	Dependency: {"dependency", CauseInfo{EventGroup, "Queued work starts late",
-		"The work was queued before the gap and starts late: it waits for an event, a signal, or another process on the GPU.",
+		"The next work was already queued and starts late: it waits for an event, a signal, or another process on the GPU.",
 		"work was queued and did not start",
 		Advice{Do: "Find what the stream waits for: an event, a signal of another rank, or another process on the GPU. " +
 			"Pass `--trace DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
-		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
+		"The host exchanges objects with other ranks, or the next kernel is a collective that was already queued.",
 		"the GPU is idle while other ranks work",
 		Advice{Do: "Find the late rank, and what only it does. Pass `--trace DIRECTORY` with " +
 			"every rank's file."}, "", "#a57aae"}},

@@ -13,10 +13,10 @@ import (
 type Collective struct {
 	Operator string `json:"operator"` // part of the model that the kernels compute
 	Count    int    `json:"count"`    // number of exchanges
-	// Time is what they take on this GPU. A part of it is divided into Transfer and Waiting for the ranks that arrive
+	// Time is what they take on this GPU. Divided is the part that is Transfer, or Waiting for the ranks that arrive
 	// later, as the report's WaitingBy says; nothing separates the rest.
 	Time     time.Duration `json:"time_ns"`
-	Told     time.Duration `json:"told_apart_ns"`
+	Divided  time.Duration `json:"told_apart_ns"`
 	Transfer time.Duration `json:"transfer_ns"`
 	Waiting  time.Duration `json:"waiting_ns"`
 	// Floor is what links and latency need at least for Time's exchanges, or that of the shortest of the same; 0 unknown.
@@ -69,7 +69,7 @@ func (r *measured) collective(k layer.Kernel, e trace.Event, operator string, bo
 	if !ok {
 		return
 	}
-	c.Told += e.Duration()
+	c.Divided += e.Duration()
 	c.Waiting += waiting
 	c.Transfer += e.Duration() - waiting
 	waiting = min(waiting, booked)

@@ -116,7 +116,7 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 	var took time.Duration
 	for _, c := range r.Collectives {
 		count, took = count+c.Count, took+c.Time
-		if c.Time != c.Transfer+c.Waiting+(c.Time-c.Told) || c.Told > c.Time {
+		if c.Time != c.Transfer+c.Waiting+(c.Time-c.Divided) || c.Divided > c.Time {
 			t.Errorf("%+v does not add up", c)
 		}
 	}

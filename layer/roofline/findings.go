@@ -80,7 +80,7 @@ func (r *measured) findings() []finding.Finding {
 	if gain := min(r.booked[small], time.Duration(r.fusible())*r.walk.shortest); gain > 0 {
 		beside := ""
 		if hidden := r.hidden[small]; besideOthers(hidden, r.booked[small]) != "" {
-			beside = fmt.Sprintf(", %s of it beside other kernels", table.Duration(hidden))
+			beside = fmt.Sprintf(", %s beside other kernels", table.Duration(hidden))
 		}
 		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Confidence: finding.High,
 			Evidence: fmt.Sprintf("They take %s in %s%s. %s.", table.Duration(r.booked[small]+r.hidden[small]),

@@ -136,7 +136,7 @@ func TestWhatIsSaidOfSmallKernels(t *testing.T) {
 			"They take 24.0 µs in 12 launches. Nine in ten kernels take at least 2.00 µs.", 22 * us},
 		{"beside a long one", append(twelve(2), kernelEvent("ncclDevKernel_AllReduce_Sum_bf16", 8, 50, 600)),
 			"12 launches; 12.0 µs more beside other kernels; nine in ten kernels take at least 2.00 µs",
-			"They take 24.0 µs in 12 launches, 12.0 µs of it beside other kernels. Nine in ten kernels take at least 2.00 µs.",
+			"They take 24.0 µs in 12 launches, 12.0 µs beside other kernels. Nine in ten kernels take at least 2.00 µs.",
 			12 * us},
 		{"long ones", twelve(7), "12 launches", "", 0},
 		{"one", twelve(2)[:1], "1 launch", "", 0},

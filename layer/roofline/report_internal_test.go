@@ -106,7 +106,7 @@ func TestReportByHand(t *testing.T) {
 	r.Economy = []Bucket{{Stage: layer.StageDecode, From: 3, To: 4, Passes: 2, Tokens: 7, Wall: 4 * time.Millisecond,
 		PerToken: 1500, PerRequest: 2500, Floor: 100, Floored: 400, Rows: 8, Asked: 6, Tax: 6 * time.Millisecond, Taxed: 4},
 		{Stage: layer.StageMixed, From: -1, To: -1, Passes: 1, Tokens: -1, Wall: 1e6}}
-	r.Collectives = []Collective{{Operator: "c", Count: 2, Time: 5e6, Told: 3e6, Transfer: 1e6, Waiting: 2e6, Floor: 5e5},
+	r.Collectives = []Collective{{Operator: "c", Count: 2, Time: 5e6, Divided: 3e6, Transfer: 1e6, Waiting: 2e6, Floor: 5e5},
 		{Operator: "d", Count: 1, Time: 1e6}}
 	r.Ranks = []layer.RankWait{{Rank: 3, GPU: 1, Passes: 2, Waiting: 1e6}, {Rank: -1, GPU: 0, Passes: 1}}
 	for _, c := range []struct {

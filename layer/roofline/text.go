@@ -342,10 +342,10 @@ func (p printer) collectives(r *Report) {
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
 		var transfer, waiting string
-		if c.Told > 0 {
+		if c.Divided > 0 {
 			transfer, waiting = ms(c.Transfer), ms(c.Waiting)
 		}
-		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Told),
+		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Divided),
 			some(c.Floor, ms))
 	}
 	p.Table(t)

@@ -231,7 +231,7 @@ func (o hostDetectOptions) verdict(ctx context.Context, env *app.Env) (*hostover
 	return v, ranks, err
 }
 
-// ranks judges each rank by itself and lets go of its trace.
+// ranks judges each rank by itself and releases its trace.
 func (o hostDetectOptions) ranks(ctx context.Context, env *app.Env, many *strata.Ranks,
 	settings hostoverhead.Options) (*hostoverhead.Verdict, []*layer.Analysis, error) {
 	d := strata.DigestOptions{Open: env.LoadOptions(),

@@ -129,8 +129,8 @@ func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roof
 	return r, a, nil
 }
 
-// otherDevices are digests of the recordings of the other ranks beside that of a, of its stage. Each trace is let go of
-// before the next one is read.
+// otherDevices are digests of the recordings of the other ranks beside that of a, of its stage. Each trace is
+// released before the next one is read.
 func otherDevices(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Options) ([]fleet.Rank, error) {
 	path := a.Trace().Meta().Path
 	if path == "" {

@@ -12,13 +12,13 @@ import (
 
 // Hold is a moment of a pass that limits by how much GPU time saved before it makes the pass shorter.
 type Hold struct {
-	// Room is the limit in nanoseconds: how long the host waited for the GPU; 0 where the GPU waited for the host.
+	// Room is the limit in nanoseconds: how long the host waited for the GPU; 0 where the host kept the GPU idle.
 	Room int64
 	at   int64
 }
 
 // holds finds what holds each activity of a pass, nil for nothing. Where the GPU is idle when the host launches a
-// kernel, it waits for the host however early the kernels before it end. A host that waits for the GPU in between
+// kernel, the host keeps it idle however early the kernels before end. A host that waits for the GPU in between
 // launches as much earlier as its wait is shorter.
 func (w *Trace) holds() []*Hold {
 	type pass struct {

@@ -92,7 +92,7 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 				largest = c.Cause
 			}
 		}
-		args := map[string]any{"before": g.Before, "after": g.After, "most of it": g.Causes[0].Name}
+		args := map[string]any{"before": g.Before, "after": g.After, "largest part": g.Causes[0].Name}
 		for cause, ns := range by {
 			args[cause.String()+"_us"] = float64(ns) / 1e3
 		}
