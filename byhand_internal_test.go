@@ -388,6 +388,24 @@ func TestTextOfAReport(t *testing.T) {
 	}
 }
 
+// TestDoubtsOfFloorsNameTheirCommand: what puts floors in doubt points to the command that shows them.
+func TestDoubtsOfFloorsNameTheirCommand(t *testing.T) {
+	a := launched(t)
+	r := &Report{Name: "run", parts: []*reportPart{newPart("run", a, &a.Devices[0])}, light: &roofline.Report{
+		Findings: []finding.Finding{{Kind: finding.Doubt}, {Kind: finding.AboveFloor}}}}
+	if err := r.addLight(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.found {
+		if got := r.found[i].Next; got != "strata light run" {
+			t.Errorf("%v: next %q, want strata light run", r.found[i].Kind, got)
+		}
+	}
+	if len(r.found) != 2 {
+		t.Errorf("%d findings, want 2", len(r.found))
+	}
+}
+
 const textOfTwoPasses = `strata report of run
 Run       SGLang
 Health    ok

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 )
@@ -61,7 +62,10 @@ func (r *Report) addLight() error {
 	if err := r.addFloors(p, light.Passes); err != nil {
 		return err
 	}
-	r.take(p, light.Findings...)
+	for _, f := range light.Findings { // also of kinds that others have
+		f.Next = command(finding.AboveFloor.Info().Program, p)
+		r.take(p, f)
+	}
 	return nil
 }
 
