@@ -186,11 +186,22 @@ func mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	return float64(with) / float64(len(pos)), true
 }
 
-// mixesOf says which units hold a mixer.
+// mixesOf says which units hold a mixer. One that runs beside the mixer of the unit before, as no norm is between
+// them although there are norms for all units, is no mixer of its own.
 func mixesOf(s *Sequence, pos []int) []bool {
 	mixes := make([]bool, len(pos)-1)
+	norms := s.Count(norm) >= len(pos)
+	fresh := true
 	for k := range mixes {
-		mixes[k] = s.Slice(pos[k], pos[k+1]).has(mixer)
+		for _, r := range s.Role[pos[k]:pos[k+1]] {
+			switch r {
+			case norm:
+				fresh = true
+			case mixer:
+				mixes[k] = mixes[k] || fresh
+				fresh = !norms
+			}
+		}
 	}
 	return mixes
 }

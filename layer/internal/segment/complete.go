@@ -200,10 +200,22 @@ func inTurns(s *Sequence, pos []int) bool {
 		likeness(s, pos, maxTurns) >= turnsSimilarity
 }
 
-// sameLayer says whether two units are about as long and share most kernels.
+// sameLayer says whether two units are about as long and run most kernels in the same order.
 func sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
 	n, m := to-from, tto-tfrom
-	return float64(min(n, m)) >= sameLength*float64(max(n, m)) && dice(s, from, to, tfrom, tto) >= sameKernels
+	return float64(min(n, m)) >= sameLength*float64(max(n, m)) && inOrder(s, from, to, tfrom, tto) >= sameKernels
+}
+
+// inOrder is the share of two ranges' kernels that an alignment pairs by name. A bag of names says more: whatever is
+// written out in single operations has most of them in common, in another order.
+func inOrder(s *Sequence, from, to, tfrom, tto int) float64 {
+	both := 0
+	AlignPairs(s, from, to, s, tfrom, tto, func(i, j int) {
+		if s.Base[i] == s.Base[j] {
+			both++
+		}
+	})
+	return 2 * float64(both) / float64(max(1, to-from+tto-tfrom))
 }
 
 // partsOfLayers says whether units are parts of layers: some hold no mixer, and those that do return at a small

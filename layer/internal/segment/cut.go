@@ -189,11 +189,15 @@ func CutAt(s *Sequence, set Comb, known *Reference) *Cut {
 	}
 	k.measure(known != nil)
 	cut := &Cut{Comb: set, unit: k.c, Lo: k.headAt, Hi: k.tailAt}
+	end := set.Pos[len(set.Pos)-1] + k.tail
+	if hi, to := k.seamless(); cut.Lo <= hi {
+		cut.Hi, end = hi, to
+	}
 	// Where the sequence itself ends the comparison says nothing about the boundary: the window may have cut the layer.
 	if set.Pos[0] == k.head {
 		cut.Lo = 0
 	}
-	if last := set.Pos[len(set.Pos)-1]; last+k.tail == s.Len() {
+	if end == s.Len() {
 		cut.Hi = k.period()
 	}
 	if known != nil {
@@ -236,6 +240,23 @@ func (k *cutter) measure(known bool) {
 			k.tail, k.tailAt = ns, coordinateOf(k.atCoordinates(id), nt)
 		}
 	}
+}
+
+// seamless returns the coordinate, and the position after it, that the tail reaches without a kernel that is missing or
+// foreign. What resembles a layer beyond a gap, as final norm and logits resemble the norm and the product of queries,
+// is none.
+func (k *cutter) seamless() (hi, end int) {
+	most, last := -1, k.pos[len(k.pos)-1]
+	for id, kd := range k.kinds {
+		n := 0
+		for n < min(kd.to-kd.from, k.s.Len()-last) && scoreOf(k.s, last+n, k.s, kd.from+n) > 0 {
+			n++
+		}
+		if n > most {
+			most, hi, end = n, coordinateOf(k.atCoordinates(id), n), last+n
+		}
+	}
+	return hi, end
 }
 
 // coordinateOf inverts a position map: the smallest coordinate whose position is at or after p.
