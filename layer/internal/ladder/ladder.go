@@ -81,18 +81,28 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 func (w *Work) convolves(results []*Result) bool {
 	convolutions, products := 0, 0
 	for _, r := range results {
-		for _, i := range r.Kernels {
-			switch f := &w.Facts[w.ID[i]]; {
-			case w.RoleOf(i) == RoleMixer:
-				return false
-			case f.Convolves():
-				convolutions++
-			case f.Role == classify.RoleProduct:
-				products++
-			}
+		c, p, mixes := w.convolutions(r.Kernels)
+		if mixes {
+			return false
 		}
+		convolutions, products = convolutions+c, products+p
 	}
 	return convolutions > products
+}
+
+// convolutions counts the convolutions of kernels and their other products; mixes says that one mixes tokens.
+func (w *Work) convolutions(kernels []int32) (convolutions, products int, mixes bool) {
+	for _, i := range kernels {
+		switch f := &w.Facts[w.ID[i]]; {
+		case w.RoleOf(i) == RoleMixer:
+			mixes = true
+		case f.Convolves():
+			convolutions++
+		case f.Role == classify.RoleProduct:
+			products++
+		}
+	}
+	return convolutions, products, mixes
 }
 
 // assignWhole finds the layers of whole passes by their own repeats.

@@ -12,6 +12,7 @@ import (
 var letterNames = map[rune]string{
 	'e': splitNames['e'], 's': splitNames['s'], 'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel",
 	'o': "nvjet_o", 'g': "nvjet_gate", 'a': "silu_and_mul_kernel", 'd': "nvjet_down", 'h': "nvjet_head",
+	'C': "cudnn::cnn::conv2d_grouped_direct_kernel",
 	't': "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
 }
 
