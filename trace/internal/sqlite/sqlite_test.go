@@ -134,6 +134,21 @@ func TestAsSQLiteReads(t *testing.T) {
 	}
 }
 
+// TestRowsAtTheEndOfAPage: a row that just fits into its page, and one that needs another for a byte, keep their texts.
+func TestRowsAtTheEndOfAPage(t *testing.T) {
+	table := database.NewTable("t", "a")
+	var want [][]value
+	for n := range 40 {
+		text := strings.Repeat("x", 460+n)
+		table.Insert(text)
+		want = append(want, []value{{Int: int64(n + 1)}, {Kind: sqlite.Text, Text: text}})
+	}
+	data := (&database.Database{PageSize: 512, Tables: []*database.Table{table}}).Bytes()
+	if diff := cmp.Diff(want, got(t, write(t, data), "t", []string{"a"})); diff != "" {
+		t.Errorf("(-want +got):\n%.2000s", diff)
+	}
+}
+
 // TestWhatIsNoTable: views, virtual tables and tables without rowids are known for what they are.
 func TestWhatIsNoTable(t *testing.T) {
 	all := kept(t)
