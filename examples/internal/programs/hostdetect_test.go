@@ -124,8 +124,8 @@ func TestHostDetectDirectoryOfRanks(t *testing.T) {
 		t.Errorf("ranks %+v, want 0, 1 and 2", r.Ranks)
 	}
 	text := apptest.MustRun(t, HostDetect(), "--trace", filepath.Join(dir, "*.json")).Stdout
-	if !strings.Contains(text, "rank 1 arrives last") {
-		t.Errorf("the report does not say that rank 1 arrives last:\n%s", text)
+	if !strings.Contains(text, "wait for rank 1: it arrives last") {
+		t.Errorf("the report does not say who arrives last:\n%s", text)
 	}
 }
 
