@@ -8,7 +8,6 @@ import (
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // EventData is one event as a source records it: what a [Builder] takes and
@@ -81,8 +80,8 @@ type Builder struct {
 	input *Input           // nil where its size is not known
 	begun [laneCount]int64 // bytes of the input that were read at a lane's first event
 
-	flows     []shard.Flow // of events without a correlation
-	notes     []Remark     // for the health report
+	flows     []flow   // of events without a correlation
+	notes     []Remark // for the health report
 	scrambled column.Scrambled
 	textBytes int64 // of names and labels
 }
@@ -96,6 +95,11 @@ type threadKey struct {
 	proc  procKey
 	tid   int64
 	label string
+}
+
+// thread is the thread that the event ran on.
+func (e *EventData) thread() threadKey {
+	return threadKey{procKey{e.Process, e.ProcessLabel}, e.Thread, e.Label}
 }
 
 // NewBuilder returns an empty Builder. It takes over what the options of a load
@@ -188,27 +192,26 @@ func (b *Builder) scope(s string) uint16 {
 	return id
 }
 
-func (b *Builder) queue(d DeviceID, s StreamID) int32 {
-	q := queue{d, s}
+func (b *Builder) queue(q queue) int32 {
 	id, ok := b.queueID[q]
 	if !ok {
 		id = int32(len(b.t.queues))
 		b.t.queues = append(b.t.queues, q)
 		b.queueID[q] = id
-		b.devices[d] = true
+		b.devices[q.device] = true
 	}
 	return id
 }
 
-func (b *Builder) thread(p procKey, tid int64, label string) ThreadIndex {
-	k := threadKey{p, tid, label}
+func (b *Builder) thread(k threadKey) ThreadIndex {
 	if b.lastThread != None && k == b.lastKey {
 		return b.lastThread
 	}
 	id, ok := b.thrID[k]
 	if !ok {
 		id = ThreadIndex(len(b.t.threads))
-		b.t.threads = append(b.t.threads, Thread{Process: p.id, ProcessLabel: p.label, ID: tid, Label: label})
+		b.t.threads = append(b.t.threads, Thread{Process: k.proc.id, ProcessLabel: k.proc.label, ID: k.tid,
+			Label: k.label})
 		b.thrID[k] = id
 	}
 	b.lastKey, b.lastThread = k, id
@@ -231,15 +234,15 @@ func (b *Builder) Add(e EventData) (at int64) {
 	c.Name = append(c.Name, b.intern(e.Name))
 	c.Kind = append(c.Kind, uint8(e.Kind))
 	if l == event.LaneGPU {
-		c.Queue = append(c.Queue, b.queue(e.Device, e.Stream))
+		c.Queue = append(c.Queue, b.queue(queue{e.Device, e.Stream}))
 	} else {
 		th := ThreadIndex(None)
 		if e.Kind != event.GPUAnnotation && l != event.LaneCounter {
-			th = b.thread(procKey{e.Process, e.ProcessLabel}, e.Thread, e.Label)
+			th = b.thread(e.thread())
 		}
 		c.Thread = append(c.Thread, int32(th))
 		if e.Kind == event.GPUAnnotation || e.Kind == event.Sync || l == event.LaneCounter {
-			c.AnnQueue.Set(i, b.queue(e.Device, e.Stream)+1)
+			c.AnnQueue.Set(i, b.queue(queue{e.Device, e.Stream})+1)
 		}
 	}
 	if e.Category != "" && e.Category != kind.Category(uint8(e.Kind)) {

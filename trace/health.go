@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // HealthStatus says how far a trace's numbers can be trusted: one of the words
@@ -147,7 +146,7 @@ type Loss struct {
 }
 
 // maxLossOffsets bounds how many offsets a Loss lists; the count is exact.
-const maxLossOffsets = shard.MaxOffsets
+const maxLossOffsets = 8
 
 type losses struct{ list []Loss }
 
@@ -170,7 +169,7 @@ func (ls *losses) add(reason event.Loss, offset int64) {
 }
 
 // merge adds the losses of a later part of the input.
-func (ls *losses) merge(later []shard.Loss) {
+func (ls *losses) merge(later []Loss) {
 	for _, x := range later {
 		l := ls.get(x.Reason)
 		l.Count += x.Count

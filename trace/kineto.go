@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // kinetoMeta makes Meta of a file's top-level values, which kineto writes in any
@@ -22,7 +21,7 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 	m := Meta{Source: SourceTorch, Encoding: EncodingChrome, Rank: -1, Extra: map[string]json.RawMessage{}}
 	firstDoc := map[string]int{}
 	for _, v := range values {
-		key := string(scan.AppendText(nil, []byte(v.Key)))
+		key := textOf([]byte(v.Key))
 		if d, ok := firstDoc[key]; ok && d != v.Doc {
 			continue
 		}
@@ -46,7 +45,7 @@ const protonUnit = "displayTimeUnit"
 // setRank completes the rank of m: what distributedInfo says, else the file's
 // name, else the args of collectives, if these agree. A name that says "rank" and
 // another one than distributedInfo is noted: one of them was copied.
-func (b *Builder) setRank(m *Meta, args shard.Rank) {
+func (b *Builder) setRank(m *Meta, args collectiveRank) {
 	name := framework.ReadFileName(framework.All(), m.Path)
 	switch {
 	case m.Rank >= 0:
@@ -57,8 +56,8 @@ func (b *Builder) setRank(m *Meta, args shard.Rank) {
 		}
 	case name.Rank >= 0:
 		m.Rank = name.Rank
-	case args.Any && !args.Mixed:
-		m.Rank = args.Rank
+	case args.seen && !args.mixed:
+		m.Rank = args.rank
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // isLaunchName reports whether name is an API call that can put work on a
@@ -60,7 +59,7 @@ func Links() []Link {
 }
 
 // linkLaunches fills launchOf, the call that caused each activity, and linkOf.
-func (t *Trace) linkLaunches(ctx context.Context, flows []shard.Flow) error {
+func (t *Trace) linkLaunches(ctx context.Context, flows []flow) error {
 	known := make([]int8, len(t.names)) // of each name: 1 launches, −1 does not
 	launches := func(name uint32) bool {
 		k := &known[name]
@@ -136,7 +135,7 @@ func (t *Trace) mark(l Link) {
 
 // flowsOf returns the ids of the flows that end at activities and begin at calls,
 // by row. A flow belongs to the event that starts at its place and time.
-func (t *Trace) flowsOf(flows []shard.Flow) (ends [2]column.Sparse[uint64]) {
+func (t *Trace) flowsOf(flows []flow) (ends [2]column.Sparse[uint64]) {
 	if len(flows) == 0 {
 		return ends
 	}
@@ -147,10 +146,10 @@ func (t *Trace) flowsOf(flows []shard.Flow) (ends [2]column.Sparse[uint64]) {
 	}
 	for _, f := range flows {
 		side := 1
-		if f.Finish {
+		if f.finish {
 			side = 0
 		}
-		at[side][place{f.Start - t.origin, f.PID, f.TID}] = f.ID
+		at[side][place{f.start - t.origin, f.pid, f.tid}] = f.id
 	}
 	g, c := &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch]
 	for i, start := range g.Start {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // TestGoroutinesOfALoad: as many as are asked for, and never more than eight.
@@ -92,11 +91,11 @@ func TestLimitsAreExact(t *testing.T) {
 		{"bytes", func(l *Limits, n int64) { l.TextBytes = n }, func(k *sink) { k.b.textBytes++ }, 0},
 		{"a worker's bytes", func(l *Limits, n int64) { l.TextBytes = n }, func(k *sink) { k.workerText++ }, 0},
 		{"devices", func(l *Limits, n int64) { l.Devices = n },
-			func(k *sink) { k.b.queue(DeviceID(len(k.b.devices)), 0) }, 0},
+			func(k *sink) { k.b.queue(queue{device: DeviceID(len(k.b.devices))}) }, 0},
 		{"streams", func(l *Limits, n int64) { l.Tracks = n },
-			func(k *sink) { k.b.queue(0, StreamID(len(k.b.t.queues))) }, 0},
+			func(k *sink) { k.b.queue(queue{stream: StreamID(len(k.b.t.queues))}) }, 0},
 		{"threads", func(l *Limits, n int64) { l.Tracks = n },
-			func(k *sink) { k.b.thread(procKey{}, int64(len(k.b.t.threads)), "") }, 0},
+			func(k *sink) { k.b.thread(threadKey{tid: int64(len(k.b.t.threads))}) }, 0},
 		{"categories", func(l *Limits, n int64) { l.Tracks = n },
 			func(k *sink) { k.b.counts[[2]string{"X", fmt.Sprint(len(k.b.counts))}] = 1 }, 0},
 		{"processes", func(l *Limits, n int64) { l.Tracks = n },
@@ -124,10 +123,9 @@ func TestLimitsAreExact(t *testing.T) {
 
 // TestOpenPairs: begin events wait for their ends up to a bound, and give back what they take.
 func TestOpenPairs(t *testing.T) {
-	half := func(begin bool, at int64, args string) *shard.Half {
-		return &shard.Half{Begin: begin, Offset: at,
-			Data: shard.Plain{Kind: uint8(event.Op), Name: "a", Start: at, Args: []byte(args), Device: shard.None,
-				Stream: shard.None}}
+	at := func(begin bool, at int64, args string) *half {
+		return &half{begin, at, EventData{Kind: event.Op, Name: "a", Start: at, Args: []byte(args), Device: None,
+			Stream: None}}
 	}
 	newPairs := func() *sink {
 		cfg := newConfig(&Options{})
@@ -135,21 +133,21 @@ func TestOpenPairs(t *testing.T) {
 	}
 	k := newPairs()
 	k.openN = 1<<20 - 1
-	k.pair(half(true, 1, ""))
-	k.pair(half(true, 2, "")) // one too many
+	k.pair(at(true, 1, ""))
+	k.pair(at(true, 2, "")) // one too many
 	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != event.Limit || l[0].Count != 1 || l[0].Offsets[0] != 2 {
 		t.Errorf("at the limit of open events: %+v", l)
 	}
 	k = newPairs()
 	k.openArgs = 64<<20 - 1
-	k.pair(half(true, 1, "ab"))
-	k.pair(half(true, 2, "ab"))
+	k.pair(at(true, 1, "ab"))
+	k.pair(at(true, 2, "ab"))
 	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != event.Limit || l[0].Offsets[0] != 2 {
 		t.Errorf("at the limit of their args: %+v", l)
 	}
 	k = newPairs()
-	for _, p := range []*shard.Half{half(true, 5, "abc"), half(true, 6, "d"), half(false, 6, ""), half(false, 4, ""),
-		half(false, 9, ""), half(true, 20, "")} {
+	for _, p := range []*half{at(true, 5, "abc"), at(true, 6, "d"), at(false, 6, ""), at(false, 4, ""),
+		at(false, 9, ""), at(true, 20, "")} {
 		k.pair(p)
 	}
 	if k.openN != 1 || k.openArgs != 0 || k.rows != 1 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // Options say what of a trace is read, and how. The zero value reads everything
@@ -60,26 +59,26 @@ func (o *Options) wants(k event.Kind) bool {
 
 // config is Options made ready for a load.
 type config struct {
-	strict bool
-	shard.Config
-	limits  Limits
-	budget  int64 // bytes, 0 for none
-	report  func(Progress)
-	procs   int // goroutines that scan
-	workers []*shard.Worker
+	strict      bool
+	wants, args [kindCount]bool // kinds to store, and those whose args are kept
+	limits      Limits
+	budget      int64 // bytes, 0 for none
+	report      func(Progress)
+	procs       int // goroutines that scan
+	workers     []*worker
 }
 
 func newConfig(o *Options) config {
 	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress,
 		procs: o.Concurrency}
-	for k := range c.Wants {
-		c.Wants[k], c.Args[k] = o.wants(event.Kind(k)), slices.Contains(o.Args, event.Kind(k))
+	for k := range c.wants {
+		c.wants[k], c.args[k] = o.wants(event.Kind(k)), slices.Contains(o.Args, event.Kind(k))
 	}
 	if c.procs <= 0 {
 		c.procs = runtime.GOMAXPROCS(0)
 	}
 	c.procs = min(c.procs, maxProcs)
-	c.workers = make([]*shard.Worker, c.procs+1)
+	c.workers = make([]*worker, c.procs+1)
 	return c
 }
 

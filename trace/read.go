@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // Open loads the trace at path, of any of the formats in o: plain or compressed,
@@ -136,7 +135,7 @@ const otherPhases = "POD(vVac)STpF"
 // noteUnknownPhases counts the events whose phase is none of the format's: a newer recorder's, or damage.
 func (b *Builder) noteUnknownPhases() {
 	for k, n := range b.counts {
-		if k[0] != "" && !strings.Contains(shard.Phases+otherPhases, k[0]) {
+		if k[0] != "" && !strings.Contains(countedPhases+otherPhases, k[0]) {
 			b.losses.get(event.UnknownPhase).Count += n
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // NOTE: Reader is the low-level half of this package: one pass, one event at a
@@ -168,7 +167,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 	if ev.Has.Any(scan.HasDur) {
 		rec.HasDuration, rec.Duration = true, time.Duration(ev.Dur)
 	}
-	if ev.Phase == 'X' && !r.cfg.Wants[rec.Kind] {
+	if ev.Phase == 'X' && !r.cfg.wants[rec.Kind] {
 		return false
 	}
 	rec.Name = r.text(ev.Name)
@@ -179,7 +178,7 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		rec.Thread, rec.TIDLabel = int64(ev.TID.Num), r.text(ev.TID.Text)
 	}
 	if ev.Has.Any(scan.HasDevice) {
-		rec.Device = DeviceID(shard.Device(ev.Device))
+		rec.Device = deviceOf(ev.Device)
 	}
 	if ev.Has.Any(scan.HasStream) {
 		rec.Stream = StreamID(ev.Stream)

@@ -6,7 +6,6 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
-	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // sink appends shards to a Builder in file order. See the NOTE in shard.go.
@@ -18,9 +17,9 @@ type sink struct {
 	// its size is not known.
 	progress func() (done, total int64)
 	rows     int64
-	rank     shard.Rank
+	rank     collectiveRank
 	repaired int64
-	open     map[threadKey][]openPair // B without E yet
+	open     map[threadKey][]half // B without E yet
 	openN    int64
 	openArgs int64 // bytes of args that open holds
 
@@ -33,10 +32,10 @@ type sink struct {
 // sinkWorker translates one worker's numbers into the Builder's.
 type sinkWorker struct {
 	names, raws translation
-	nameText    []shard.Name
+	nameText    []jsonText
 	rawText     []string
-	threadKeys  []shard.Thread
-	queueKeys   []shard.Queue
+	threadKeys  []threadKey
+	queueKeys   []queue
 	scopeKeys   []string
 	threads     []int32
 	queues      []int32
@@ -52,10 +51,10 @@ const unset = uint32(math.MaxUint32)
 
 func newSink(cfg *config, b *Builder, workers int, progress func() (done, total int64)) *sink {
 	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress,
-		open: map[threadKey][]openPair{}}
+		open: map[threadKey][]half{}}
 	for i := range k.workers {
 		w := &k.workers[i]
-		w.names, w.nameText = translation{0}, []shard.Name{{}}
+		w.names, w.nameText = translation{0}, []jsonText{{}}
 		w.raws, w.rawText = translation{0}, []string{""}
 		w.scopes, w.scopeKeys = []uint16{0}, []string{""}
 	}
@@ -66,37 +65,37 @@ func newSink(cfg *config, b *Builder, workers int, progress func() (done, total 
 func (k *sink) NewShard(id int) scan.Shard {
 	w := k.cfg.workers[id]
 	if w == nil { // only this goroutine uses slot id
-		w = shard.NewWorker(id, &k.cfg.Config)
+		w = newWorker(id, k.cfg)
 		k.cfg.workers[id] = w
 	}
-	return shard.New(w)
+	return newShard(w)
 }
 
 // learn files what is new in a shard's worker tables.
-func (k *sink) learn(s *shard.Shard) *sinkWorker {
-	w := &k.workers[s.Worker.ID]
-	w.nameText = append(w.nameText, s.Fresh.Names...)
-	for range s.Fresh.Names {
+func (k *sink) learn(s *shard) *sinkWorker {
+	w := &k.workers[s.worker.id]
+	w.nameText = append(w.nameText, s.fresh.names...)
+	for range s.fresh.names {
 		w.names = append(w.names, unset)
 	}
-	w.rawText = append(w.rawText, s.Fresh.Raws...)
-	for range s.Fresh.Raws {
+	w.rawText = append(w.rawText, s.fresh.raws...)
+	for range s.fresh.raws {
 		w.raws = append(w.raws, unset)
 	}
-	w.threadKeys = append(w.threadKeys, s.Fresh.Threads...)
-	for range s.Fresh.Threads {
+	w.threadKeys = append(w.threadKeys, s.fresh.threads...)
+	for range s.fresh.threads {
 		w.threads = append(w.threads, -1)
 	}
-	w.queueKeys = append(w.queueKeys, s.Fresh.Queues...)
-	for range s.Fresh.Queues {
+	w.queueKeys = append(w.queueKeys, s.fresh.queues...)
+	for range s.fresh.queues {
 		w.queues = append(w.queues, -1)
 	}
-	w.scopeKeys = append(w.scopeKeys, s.Fresh.Scopes...)
-	for range s.Fresh.Scopes {
+	w.scopeKeys = append(w.scopeKeys, s.fresh.scopes...)
+	for range s.fresh.scopes {
 		w.scopes = append(w.scopes, 0)
 	}
-	w.cats = append(w.cats, s.Fresh.Categories...)
-	w.textBytes += s.Fresh.Bytes
+	w.cats = append(w.cats, s.fresh.categories...)
+	w.textBytes += s.fresh.bytes
 	k.workerNames = max(k.workerNames, int64(max(len(w.names), len(w.raws))))
 	k.workerText = max(k.workerText, w.textBytes)
 	k.workerTracks = max(k.workerTracks, len(w.threadKeys), len(w.queueKeys), len(w.cats))
@@ -105,18 +104,18 @@ func (k *sink) learn(s *shard.Shard) *sinkWorker {
 
 // Discard implements scan.Sink.
 func (k *sink) Discard(sh scan.Shard) {
-	s := sh.(*shard.Shard)
+	s := sh.(*shard)
 	k.learn(s)
-	s.Reset()
+	s.reset()
 }
 
 // Commit implements scan.Sink.
 func (k *sink) Commit(sh scan.Shard) error {
-	s := sh.(*shard.Shard)
+	s := sh.(*shard)
 	w := k.learn(s)
 	b := k.b
-	for l := range s.Lanes {
-		src := &s.Lanes[l]
+	for l := range s.lanes {
+		src := &s.lanes[l]
 		n := src.Len()
 		if n == 0 {
 			continue
@@ -127,43 +126,43 @@ func (k *sink) Commit(sh scan.Shard) error {
 		k.translate(w, src)
 		b.t.lanes[l].Append(src, k.predict)
 	}
-	b.minRaw = min(b.minRaw, s.MinRaw)
-	if s.Rank.Any {
-		k.rank.See(s.Rank.Rank)
-		k.rank.Mixed = k.rank.Mixed || s.Rank.Mixed
+	b.minRaw = min(b.minRaw, s.minRaw)
+	if s.rank.seen {
+		k.rank.see(s.rank.rank)
+		k.rank.mixed = k.rank.mixed || s.rank.mixed
 	}
-	for ci, c := range s.Counts {
+	for ci, c := range s.counts {
 		for slot, n := range c {
 			if n != 0 {
-				b.counts[[2]string{shard.Phases[slot-1 : slot], w.cats[ci]}] += n
+				b.counts[[2]string{countedPhases[slot-1 : slot], w.cats[ci]}] += n
 			}
 		}
 	}
-	for key, n := range s.Others {
+	for key, n := range s.others {
 		b.counts[key] += n
 	}
-	b.losses.merge(s.Lost)
-	for _, l := range s.Labels {
-		b.textBytes += int64(len(l.Text))
-		if key := keyOf(l.Key); l.Process {
-			b.procs[key.proc] = l.Text
+	b.losses.merge(s.losses.list)
+	for _, l := range s.labels {
+		b.textBytes += int64(len(l.text))
+		if l.process {
+			b.procs[l.thread.proc] = l.text
 		} else {
-			b.threads[key] = l.Text
+			b.threads[l.thread] = l.text
 		}
 	}
-	for i := range s.Pairs {
-		k.pair(&s.Pairs[i])
+	for i := range s.pairs {
+		k.pair(&s.pairs[i])
 	}
-	if k.rows += int64(len(s.Flows)); k.rows <= k.cfg.limits.Events {
-		b.flows = append(b.flows, s.Flows...)
+	if k.rows += int64(len(s.flows)); k.rows <= k.cfg.limits.Events {
+		b.flows = append(b.flows, s.flows...)
 	}
-	for i := range s.Samples {
+	for i := range s.samples {
 		if k.rows++; k.rows > k.cfg.limits.Events {
 			break
 		}
-		b.Add(eventData(&s.Samples[i]))
+		b.Add(s.samples[i])
 	}
-	s.Reset()
+	s.reset()
 	k.report()
 	return k.checkLimits()
 }
@@ -202,8 +201,7 @@ func (k *sink) translate(w *sinkWorker, c *column.Columns) {
 		}
 		g := w.threads[th]
 		if g < 0 {
-			key := w.threadKeys[th]
-			g = int32(k.b.thread(procKey{key.Process.ID, key.Process.Label}, key.ID, key.Label))
+			g = int32(k.b.thread(w.threadKeys[th]))
 			w.threads[th] = g
 		}
 		c.Thread[i] = g
@@ -229,12 +227,12 @@ func (k *sink) nameID(w *sinkWorker, id uint32) uint32 {
 	if g == unset {
 		f := &w.nameText[id]
 		before := len(k.b.t.names)
-		g = k.b.internOwned(f.Text)
-		if f.Repaired && len(k.b.t.names) > before {
+		g = k.b.internOwned(f.text)
+		if f.repaired && len(k.b.t.names) > before {
 			k.repaired++
 		}
 		w.names[id] = g
-		*f = shard.Name{}
+		*f = jsonText{}
 	}
 	return g
 }
@@ -252,7 +250,7 @@ func (k *sink) rawID(w *sinkWorker, id uint32) uint32 {
 func (k *sink) queueID(w *sinkWorker, q int32) int32 {
 	g := w.queues[q]
 	if g < 0 {
-		g = k.b.queue(DeviceID(w.queueKeys[q].Device), StreamID(w.queueKeys[q].Stream))
+		g = k.b.queue(w.queueKeys[q])
 		w.queues[q] = g
 	}
 	return g
@@ -265,53 +263,34 @@ const (
 	maxOpenArgs  = 64 << 20
 )
 
-// openPair is a B without its E.
-type openPair struct {
-	offset int64
-	data   EventData
-}
-
 // pair closes B/E pairs, innermost first on each thread.
-func (k *sink) pair(p *shard.Half) {
-	key := keyOf(p.Data.Thread)
+func (k *sink) pair(p *half) {
+	key := p.data.thread()
 	stack := k.open[key]
 	switch {
-	case p.Begin && k.openN < maxOpenPairs && k.openArgs < maxOpenArgs:
-		k.open[key] = append(stack, openPair{p.Offset, eventData(&p.Data)})
+	case p.begin && k.openN < maxOpenPairs && k.openArgs < maxOpenArgs:
+		k.open[key] = append(stack, *p)
 		k.openN++
-		k.openArgs += int64(len(p.Data.Args))
-	case p.Begin:
-		k.b.losses.add(event.Limit, p.Offset)
+		k.openArgs += int64(len(p.data.Args))
+	case p.begin:
+		k.b.losses.add(event.Limit, p.offset)
 	case len(stack) == 0:
-		k.b.losses.add(event.Unmatched, p.Offset)
+		k.b.losses.add(event.Unmatched, p.offset)
 	default:
 		top := stack[len(stack)-1]
 		k.open[key] = stack[:len(stack)-1]
 		k.openN--
-		d, end := top.data, p.Data.Start
+		d, end := top.data, p.data.Start
 		k.openArgs -= int64(len(d.Args))
 		if d.Duration = end - d.Start; d.Duration < 0 {
 			k.b.losses.add(event.NegativeDuration, top.offset)
 			return
 		}
-		if k.cfg.Wants[d.Kind] {
+		if k.cfg.wants[d.Kind] {
 			k.rows++
 			k.b.Add(d)
 		}
 	}
-}
-
-func keyOf(t shard.Thread) threadKey {
-	return threadKey{procKey{t.Process.ID, t.Process.Label}, t.ID, t.Label}
-}
-
-// eventData makes p what [Builder.Add] takes.
-func eventData(p *shard.Plain) EventData {
-	t := p.Thread
-	return EventData{Kind: event.Kind(p.Kind), Category: p.Category, Name: p.Name, Start: p.Start, Value: p.Value,
-		Process: t.Process.ID, ProcessLabel: t.Process.Label, Scope: p.Scope, Thread: t.ID, Label: t.Label,
-		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: uint64(p.Correlation),
-		ExternalID: p.ExternalID, Args: p.Args}
 }
 
 // finish counts what remained open.

@@ -1,4 +1,4 @@
-package shard
+package trace
 
 import (
 	"fmt"
@@ -11,16 +11,10 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// newShard is a shard that stores all kinds and keeps no args.
-func newShard(change func(*Config)) *Shard {
-	cfg := &Config{}
-	for k := range cfg.Wants {
-		cfg.Wants[k] = true
-	}
-	if change != nil {
-		change(cfg)
-	}
-	return New(NewWorker(0, cfg))
+// shardOf is a shard of a load with some options.
+func shardOf(o Options) *shard {
+	cfg := newConfig(&o)
+	return newShard(newWorker(0, &cfg))
 }
 
 // complete is an event of phase X that lasts from 1000 to 1010 ns.
@@ -41,12 +35,12 @@ func TestFieldsCountWhereTheyAreGiven(t *testing.T) {
 			[]byte("{}")
 		return ev
 	}
-	row := func(s *Shard, lane int) string {
-		c := &s.Lanes[lane]
+	row := func(s *shard, lane int) string {
+		c := &s.lanes[lane]
 		return fmt.Sprint(c.Corr.At(0), c.Ext.At(0), c.Graph.At(0), c.Node.At(0), c.Bytes.At(0), c.Shape.At(0),
-			c.Domain.At(0), c.Args.At(0), c.Scope.At(0), s.Rank.Any, s.Fresh.Threads, s.Fresh.Queues)
+			c.Domain.At(0), c.Args.At(0), c.Scope.At(0), s.rank.seen, s.fresh.threads, s.fresh.queues)
 	}
-	args := func(c *Config) { c.Args[kind.Kernel], c.Args[kind.Op] = true, true }
+	args := Options{Args: []event.Kind{event.Kernel, event.Op}}
 	for _, tt := range []struct {
 		cat, given, missing string
 		lane                int
@@ -56,16 +50,16 @@ func TestFieldsCountWhereTheyAreGiven(t *testing.T) {
 		{"cpu_op", "5 6 0 0 10 1 2 2 0 true [{{3 } 4 }] []", "0 0 0 0 0 0 0 0 0 false [{{0 } 0 }] []", kind.OpLane,
 			"[[4]]"},
 	} {
-		s := newShard(args)
+		s := shardOf(args)
 		ev := all(tt.cat)
 		ev.Has |= scan.HasPID | scan.HasTID | scan.HasCorrelation | scan.HasExternalID | scan.HasDevice | scan.HasStream | scan.HasGraphID | scan.HasGraphNode |
 			scan.HasBytes | scan.HasRank | scan.HasGrid | scan.HasBlock | scan.HasDims | scan.HasStack | scan.HasArgs
 		s.Event(&ev)
-		if got := row(s, tt.lane); got != tt.given || !slices.Contains(s.Fresh.Raws, tt.shape) {
-			t.Errorf("%s with all fields: %s, raw texts %q; want %s and %q", tt.cat, got, s.Fresh.Raws, tt.given,
+		if got := row(s, tt.lane); got != tt.given || !slices.Contains(s.fresh.raws, tt.shape) {
+			t.Errorf("%s with all fields: %s, raw texts %q; want %s and %q", tt.cat, got, s.fresh.raws, tt.given,
 				tt.shape)
 		}
-		s = newShard(args)
+		s = shardOf(args)
 		ev = all(tt.cat)
 		s.Event(&ev)
 		if got := row(s, tt.lane); got != tt.missing {
@@ -95,16 +89,16 @@ func TestDurationsAndTimes(t *testing.T) {
 		{"an op at time 0", "cpu_op", func(e *scan.Event) { e.TS, e.Dur = 0, 0 }, 0, ""},
 		{"too long", "kernel", func(e *scan.Event) { e.Dur = math.MaxInt64 }, -1, "bad-time"},
 	} {
-		s := newShard(nil)
+		s := shardOf(Options{})
 		ev := complete(tt.cat, "a")
 		tt.change(&ev)
 		s.Event(&ev)
 		lost, dur := event.Loss(""), int64(-1)
-		for _, l := range s.Lost {
+		for _, l := range s.losses.list {
 			lost += l.Reason
 		}
-		for l := range s.Lanes {
-			for _, d := range s.Lanes[l].Dur {
+		for l := range s.lanes {
+			for _, d := range s.lanes[l].Dur {
 				dur = d
 			}
 		}
@@ -127,7 +121,7 @@ func TestThreadsOfSynchronisations(t *testing.T) {
 		{"a thread", 999_999, None, 999_999},
 		{"a thread, and a stream", 999_999, 7, 999_999},
 	} {
-		s := newShard(nil)
+		s := shardOf(Options{})
 		ev := complete("cuda_sync", "Stream Sync")
 		ev.TID, ev.Stream = scan.Ident{Num: tt.tid}, tt.stream
 		ev.Has |= scan.HasTID
@@ -135,7 +129,7 @@ func TestThreadsOfSynchronisations(t *testing.T) {
 			ev.Has |= scan.HasStream
 		}
 		s.Event(&ev)
-		if got := s.Fresh.Threads[0].ID; got != tt.own {
+		if got := s.fresh.threads[0].tid; got != tt.own {
 			t.Errorf("%s: thread %d is %d, want %d", tt.name, tt.tid, got, tt.own)
 		}
 	}
@@ -147,46 +141,46 @@ func TestQueuesOfActivities(t *testing.T) {
 		name     string
 		has      scan.Has
 		ev       scan.Event
-		want     Queue
+		want     queue
 		elements int
 	}{
 		{"args", device | stream | pid | tid, scan.Event{Device: 2, Stream: 7, PID: scan.Ident{Num: 5},
-			TID: scan.Ident{Num: 6}}, Queue{2, 7}, 1},
+			TID: scan.Ident{Num: 6}}, queue{2, 7}, 1},
 		{"rows of old files", pid | tid, scan.Event{PID: scan.Ident{Num: 0}, TID: scan.Ident{Text: []byte("stream 9")}},
-			Queue{0, 9}, 1},
-		{"numbers", pid | tid, scan.Event{PID: scan.Ident{Num: 5}, TID: scan.Ident{Num: 6}}, Queue{5, 6}, 1},
+			queue{0, 9}, 1},
+		{"numbers", pid | tid, scan.Event{PID: scan.Ident{Num: 5}, TID: scan.Ident{Num: 6}}, queue{5, 6}, 1},
 		{"texts", pid | tid, scan.Event{PID: scan.Ident{Text: []byte("p")}, TID: scan.Ident{Text: []byte("gpu")}},
-			Queue{None, None}, 1},
-		{"none", 0, scan.Event{}, Queue{None, None}, 1},
-		{"unsigned", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32}, Queue{0, None}, 1},
-		{"next to it", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32 - 1}, Queue{0, math.MaxUint32 - 1},
+			queue{None, None}, 1},
+		{"none", 0, scan.Event{}, queue{None, None}, 1},
+		{"unsigned", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32}, queue{0, None}, 1},
+		{"next to it", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32 - 1}, queue{0, math.MaxUint32 - 1},
 			1},
-		{"no such device", device, scan.Event{Device: -1}, Queue{None, None}, 1},
-		{"the highest device", device, scan.Event{Device: math.MaxInt32}, Queue{math.MaxInt32, None}, 1},
-		{"beyond it", device, scan.Event{Device: math.MaxInt32 + 1}, Queue{None, None}, 1},
+		{"no such device", device, scan.Event{Device: -1}, queue{None, None}, 1},
+		{"the highest device", device, scan.Event{Device: math.MaxInt32}, queue{math.MaxInt32, None}, 1},
+		{"beyond it", device, scan.Event{Device: math.MaxInt32 + 1}, queue{None, None}, 1},
 	} {
-		s := newShard(nil)
+		s := shardOf(Options{})
 		ev := tt.ev
 		ev.Has = tt.has
-		if id := s.queue(&ev); id != 0 || s.Fresh.Queues[id] != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, s.Fresh.Queues[id], tt.want)
+		if id := s.queue(&ev); id != 0 || s.fresh.queues[id] != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, s.fresh.queues[id], tt.want)
 		}
-		if id := s.queue(&ev); id != 0 || len(s.Fresh.Queues) != tt.elements {
-			t.Errorf("%s: the second time it is number %d of %d", tt.name, id, len(s.Fresh.Queues))
+		if id := s.queue(&ev); id != 0 || len(s.fresh.queues) != tt.elements {
+			t.Errorf("%s: the second time it is number %d of %d", tt.name, id, len(s.fresh.queues))
 		}
 	}
 }
 
 // TestScopesOfMergedFiles: the label in brackets separates the files, as far as there are numbers for them.
 func TestScopesOfMergedFiles(t *testing.T) {
-	s := newShard(nil)
+	s := shardOf(Options{})
 	for i, pid := range []string{"", "83", "x]", "[TP00] 83", "[TP00] 84", "[TP01] 83", "[] 1", "[TP00"} {
 		want := []uint16{0, 0, 0, 1, 1, 2, 3, 0}[i]
 		if got := s.scope([]byte(pid)); got != want {
 			t.Errorf("%q has scope %d, want %d", pid, got, want)
 		}
 	}
-	for i := len(s.Worker.scopes); i < math.MaxUint16; i++ {
+	for i := len(s.worker.scopes); i < math.MaxUint16; i++ {
 		s.scope(fmt.Appendf(nil, "[%d]", i))
 	}
 	if last, beyond := s.scope([]byte("[65534]")), s.scope([]byte("[more]")); last != math.MaxUint16-1 || beyond != 0 {
@@ -195,95 +189,98 @@ func TestScopesOfMergedFiles(t *testing.T) {
 }
 
 func TestLossesAndRanks(t *testing.T) {
-	s := newShard(nil)
+	s := shardOf(Options{})
 	for i := range int64(12) {
-		s.lose("bad-event", i-2)
+		s.losses.add("bad-event", i-2)
 	}
-	s.lose("bad-time", 5)
-	if l := s.Lost[0]; l.Count != 12 || !slices.Equal(l.Offsets, []int64{0, 1, 2, 3, 4, 5, 6, 7}) || len(s.Lost) != 2 ||
-		s.Lost[1].Count != 1 {
-		t.Errorf("%+v, want 12 and 1, with the first eight places", s.Lost)
+	s.losses.add("bad-time", 5)
+	if l := s.losses.list; len(l) != 2 || l[0].Count != 12 || l[1].Count != 1 ||
+		!slices.Equal(l[0].Offsets, []int64{0, 1, 2, 3, 4, 5, 6, 7}) {
+		t.Errorf("%+v, want 12 and 1, with the first eight places", l)
 	}
 	for _, tt := range []struct {
 		ranks []int64
-		want  Rank
+		want  collectiveRank
 	}{
-		{[]int64{0}, Rank{0, true, false}}, {[]int64{3, 3}, Rank{3, true, false}}, {[]int64{0, 1}, Rank{1, true, true}},
-		{[]int64{-1}, Rank{}},
-		{[]int64{math.MaxInt32}, Rank{math.MaxInt32, true, false}}, {[]int64{math.MaxInt32 + 1}, Rank{}},
+		{[]int64{0}, collectiveRank{0, true, false}},
+		{[]int64{3, 3}, collectiveRank{3, true, false}},
+		{[]int64{0, 1}, collectiveRank{1, true, true}},
+		{[]int64{-1}, collectiveRank{}},
+		{[]int64{math.MaxInt32}, collectiveRank{math.MaxInt32, true, false}},
+		{[]int64{math.MaxInt32 + 1}, collectiveRank{}},
 	} {
-		s := newShard(nil)
+		s := shardOf(Options{})
 		for _, r := range tt.ranks {
 			ev := complete("kernel", "nccl")
 			ev.Rank = r
 			ev.Has |= scan.HasRank
 			s.Event(&ev)
 		}
-		if s.Rank != tt.want {
-			t.Errorf("ranks %v: %+v, want %+v", tt.ranks, s.Rank, tt.want)
+		if s.rank != tt.want {
+			t.Errorf("ranks %v: %+v, want %+v", tt.ranks, s.rank, tt.want)
 		}
 	}
 }
 
 // TestResetForgetsAll but what the worker knows.
 func TestResetForgetsAll(t *testing.T) {
-	s := newShard(nil)
+	s := shardOf(Options{})
 	for i, cat := range []string{"kernel", "cpu_op"} {
 		ev := complete(cat, "a")
 		ev.Rank = int64(i)
 		ev.Has |= scan.HasRank
 		s.Event(&ev)
 	}
-	s.lose(event.BadEvent, 1)
-	s.Reset()
+	s.losses.add(event.BadEvent, 1)
+	s.reset()
 	ev := complete("kernel", "a")
 	ev.TS = 2000
 	s.Event(&ev)
-	f := s.Fresh
-	if n := len(f.Names) + len(f.Raws) + len(f.Threads) + len(f.Queues) + len(f.Scopes) + len(f.Categories); n != 0 ||
-		f.Bytes != 0 {
-		t.Errorf("%d new texts and numbers of %d bytes, want none: the worker has seen all", n, f.Bytes)
+	f := s.fresh
+	if n := len(f.names) + len(f.raws) + len(f.threads) + len(f.queues) + len(f.scopes) + len(f.categories); n != 0 ||
+		f.bytes != 0 {
+		t.Errorf("%d new texts and numbers of %d bytes, want none: the worker has seen all", n, f.bytes)
 	}
-	if len(s.Lost) != 0 || s.Rank.Any || s.MinRaw != 2000 || s.Lanes[kind.GPULane].Len() != 1 ||
-		s.Lanes[kind.OpLane].Len() != 0 || s.Counts[0][phaseSlot['X']] != 1 {
+	if len(s.losses.list) != 0 || s.rank.seen || s.minRaw != 2000 || s.lanes[kind.GPULane].Len() != 1 ||
+		s.lanes[kind.OpLane].Len() != 0 || s.counts[0][phaseSlot['X']] != 1 {
 		t.Errorf("after a reset and one event: %+v", s)
 	}
 }
 
 // TestNumbersOfNamesAndCategories: each text has one number, and what is new is told once.
 func TestNumbersOfNamesAndCategories(t *testing.T) {
-	s := newShard(nil)
+	s := shardOf(Options{})
 	cats := []string{"odd", "kernel", "cpu_op", "odd", "odder", "", "kernel"}
 	for _, cat := range cats {
 		ev := complete(cat, "n")
 		s.Event(&ev)
 	}
-	if got := s.Fresh.Categories; !slices.Equal(got, []string{"odd", "kernel", "cpu_op", "odder", ""}) {
+	if got := s.fresh.categories; !slices.Equal(got, []string{"odd", "kernel", "cpu_op", "odder", ""}) {
 		t.Errorf("categories %q", got)
 	}
 	var counts []int64
-	for _, c := range s.Counts {
+	for _, c := range s.counts {
 		counts = append(counts, c[phaseSlot['X']])
 	}
 	if !slices.Equal(counts, []int64{2, 2, 1, 1, 1}) {
 		t.Errorf("%v events by category, want 2 2 1 1 1", counts)
 	}
-	other := &s.Lanes[kind.OtherLane]
+	other := &s.lanes[kind.OtherLane]
 	var texts []string
 	for i := range other.Len() {
-		texts = append(texts, s.Worker.names.Key(other.Cat.At(i)))
+		texts = append(texts, s.worker.names.Key(other.Cat.At(i)))
 	}
-	if !slices.Equal(texts, []string{"odd", "odd", "odder", ""}) || s.Lanes[kind.GPULane].Cat.At(0) != 0 {
-		t.Errorf("categories of rows %q, and %d of a kernel, which needs none", texts, s.Lanes[kind.GPULane].Cat.At(0))
+	if !slices.Equal(texts, []string{"odd", "odd", "odder", ""}) || s.lanes[kind.GPULane].Cat.At(0) != 0 {
+		t.Errorf("categories of rows %q, and %d of a kernel, which needs none", texts, s.lanes[kind.GPULane].Cat.At(0))
 	}
-	if n := s.Fresh.Bytes; n != int64(len("odd")+len("n")+len("odder")) {
+	if n := s.fresh.bytes; n != int64(len("odd")+len("n")+len("odder")) {
 		t.Errorf("%d bytes of names", n)
 	}
 	for name, repaired := range map[string]bool{"a": false, "a\\n": false, "a\x01": true, "a\x1f": true, "a ": false,
 		"a\xff": true} {
-		s := newShard(nil)
+		s := shardOf(Options{})
 		s.name([]byte(name))
-		if got := s.Fresh.Names[0].Repaired; got != repaired {
+		if got := s.fresh.names[0].repaired; got != repaired {
 			t.Errorf("%q is repaired: %v, want %v", name, got, repaired)
 		}
 	}

@@ -1,8 +1,6 @@
-package shard
+package trace
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 
 	"github.com/llmstrata/strata/internal/kind"
@@ -12,28 +10,28 @@ import (
 )
 
 // Event implements scan.Shard.
-func (s *Shard) Event(ev *scan.Event) {
+func (s *shard) Event(ev *scan.Event) {
 	var cat []byte
 	if ev.Has.Any(scan.HasCat) {
 		cat = ev.Cat
 	}
 	ci := s.category(cat)
-	for int(ci) >= len(s.Counts) {
-		s.Counts = append(s.Counts, PhaseCounts{})
+	for int(ci) >= len(s.counts) {
+		s.counts = append(s.counts, phaseCounts{})
 	}
 	if slot := phaseSlot[ev.Phase]; slot != 0 {
-		s.Counts[ci][slot]++
+		s.counts[ci][slot]++
 	} else {
-		s.Others[[2]string{string(rune(ev.Phase)), s.Worker.cats[ci].text}]++
+		s.others[[2]string{string(rune(ev.Phase)), s.worker.cats[ci].text}]++
 	}
 	switch ev.Phase {
 	case 'X':
-		s.complete(ev, &s.Worker.cats[ci])
+		s.complete(ev, &s.worker.cats[ci])
 	case 'M':
 		s.metadata(ev)
 	case 'B', 'E':
 		s.see(ev)
-		s.half(ev, &s.Worker.cats[ci])
+		s.half(ev, &s.worker.cats[ci])
 	case 'C':
 		s.see(ev)
 		s.counter(ev)
@@ -45,29 +43,16 @@ func (s *Shard) Event(ev *scan.Event) {
 	}
 }
 
-// flow keeps one end of a flow from a launch to its activity. Writers put it
-// after its event; where that has a correlation, the flow repeats it.
-func (s *Shard) flow(ev *scan.Event) {
-	if s.correlated || !ev.Has.Any(scan.HasID) || !ev.Has.Any(scan.HasCat) || !ev.Has.Any(scan.HasTS) ||
-		ev.ID.Text != nil || ev.PID.Text != nil || ev.TID.Text != nil {
-		return
-	}
-	if cat := string(ev.Cat); cat != "ac2g" && cat != "async_cpu_to_gpu" {
-		return
-	}
-	s.Flows = append(s.Flows, Flow{uint64(ev.ID.Num), ev.TS, ev.PID.Num, ev.TID.Num, ev.Phase == 'f'})
-}
-
-func (s *Shard) see(ev *scan.Event) {
-	if ev.Has.Any(scan.HasTS) && ev.TS < s.MinRaw && column.Plausible(ev.TS, 0) {
-		s.MinRaw = ev.TS
+func (s *shard) see(ev *scan.Event) {
+	if ev.Has.Any(scan.HasTS) && ev.TS < s.minRaw && column.Plausible(ev.TS, 0) {
+		s.minRaw = ev.TS
 	}
 }
 
 // complete stores an event of phase X. One function: a column a line, once for
 // each event of the file.
-func (s *Shard) complete(ev *scan.Event, cat *category) {
-	w := s.Worker
+func (s *shard) complete(ev *scan.Event, cat *category) {
+	w := s.worker
 	k := cat.kind
 	s.correlated = ev.Has.Any(scan.HasCorrelation)
 	if !ev.Has.Any(scan.HasName) {
@@ -76,37 +61,37 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	k = kind.OfName(k, ev.Name)
 	lane := kind.Lane(k)
 	if !ev.Has.Any(scan.HasTS) {
-		s.lose(event.BadTime, ev.Offset)
+		s.losses.add(event.BadTime, ev.Offset)
 		return
 	}
 	dur := ev.Dur
 	if !ev.Has.Any(scan.HasDur) {
 		dur = 0
 		if !ev.Has.Any(scan.HasBadDur) { // which was counted when it was read
-			s.lose(event.NoDuration, ev.Offset)
+			s.losses.add(event.NoDuration, ev.Offset)
 		}
 	}
 	switch {
 	case dur < 0:
-		s.lose(event.NegativeDuration, ev.Offset)
+		s.losses.add(event.NegativeDuration, ev.Offset)
 		return
 	case lane == kind.GPULane && ev.TS == 0 && dur == 0:
-		s.lose(event.NotCollected, ev.Offset)
+		s.losses.add(event.NotCollected, ev.Offset)
 		return
 	case !column.Plausible(ev.TS, dur):
-		s.lose(event.BadTime, ev.Offset)
+		s.losses.add(event.BadTime, ev.Offset)
 		return
 	}
-	if ev.TS < s.MinRaw {
-		s.MinRaw = ev.TS
+	if ev.TS < s.minRaw {
+		s.minRaw = ev.TS
 	}
 	if ev.Has.Any(scan.HasRank) && ev.Rank >= 0 && ev.Rank <= math.MaxInt32 {
-		s.Rank.See(int(ev.Rank))
+		s.rank.see(int(ev.Rank))
 	}
-	if !w.cfg.Wants[k] {
+	if !w.cfg.wants[k] {
 		return
 	}
-	c := &s.Lanes[lane]
+	c := &s.lanes[lane]
 	i := len(c.Start)
 	c.Start = append(c.Start, ev.TS)
 	c.Dur = append(c.Dur, dur)
@@ -166,7 +151,7 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 			c.Node.Set(i, uint64(ev.GraphNode))
 		}
 	}
-	if w.cfg.Args[k] && ev.Has.Any(scan.HasArgs) {
+	if w.cfg.args[k] && ev.Has.Any(scan.HasArgs) {
 		c.Args.Set(i, s.raw(ev.Args))
 	}
 	if ev.Has.Any(scan.HasPID) && ev.PID.Text != nil {
@@ -175,22 +160,22 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 }
 
 // exchange numbers what a collective says of itself.
-func (s *Shard) exchange(ev *scan.Event) uint32 {
-	b := s.Worker.scratch[:0]
+func (s *shard) exchange(ev *scan.Event) uint32 {
+	b := s.worker.scratch[:0]
 	for i, part := range ev.Exchange {
 		if i > 0 {
 			b = append(b, column.InputSeparator)
 		}
 		b = append(b, part...)
 	}
-	s.Worker.scratch = b
+	s.worker.scratch = b
 	return s.raw(b)
 }
 
 // inputs numbers what is recorded of an op's inputs beside their sizes, 0 for
 // nothing.
-func (s *Shard) inputs(ev *scan.Event) uint32 {
-	b := s.Worker.scratch[:0]
+func (s *shard) inputs(ev *scan.Event) uint32 {
+	b := s.worker.scratch[:0]
 	for i, part := range [...]struct {
 		has scan.Has
 		raw []byte
@@ -202,7 +187,7 @@ func (s *Shard) inputs(ev *scan.Event) uint32 {
 			b = append(b, part.raw...)
 		}
 	}
-	s.Worker.scratch = b
+	s.worker.scratch = b
 	if len(b) == 2 {
 		return 0
 	}
@@ -220,69 +205,4 @@ func foldSyncThread(ev *scan.Event) {
 	if ev.Has.Any(scan.HasTID) && ev.TID.Text == nil && n >= 0 && (!ev.Has.Any(scan.HasStream) || ev.Stream == n) {
 		ev.TID.Num = n
 	}
-}
-
-// metadata keeps process and thread names.
-func (s *Shard) metadata(ev *scan.Event) {
-	if !ev.Has.Any(scan.HasName) || !ev.Has.Any(scan.HasArgs) || !ev.Has.Any(scan.HasPID) {
-		return
-	}
-	process := string(ev.Name) == "process_name"
-	if !process && string(ev.Name) != "thread_name" {
-		return
-	}
-	var args struct {
-		Name string `json:"name"`
-	}
-	if json.Unmarshal(ev.Args, &args) != nil {
-		return
-	}
-	l := Label{Process: process, Text: args.Name, Key: Thread{Process: processOf(ev.PID)}}
-	if !process {
-		if !ev.Has.Any(scan.HasTID) {
-			return
-		}
-		l.Key = threadOf(ev.PID, ev.TID)
-	}
-	s.Labels = append(s.Labels, l)
-}
-
-// half keeps one half of a B/E pair for the sink, which sees both.
-func (s *Shard) half(ev *scan.Event, cat *category) {
-	if !ev.Has.Any(scan.HasTS) {
-		s.lose(event.BadTime, ev.Offset)
-		return
-	}
-	if !ev.Has.Any(scan.HasName) {
-		ev.Name = nil
-	}
-	// Numbered like any name, so that it is kept once however often it comes.
-	name := s.Worker.names.Key(s.name(ev.Name))
-	if !scan.IsPlain(ev.Name) {
-		name = text(ev.Name)
-	}
-	if !ev.Has.Any(scan.HasPID) {
-		ev.PID = scan.Ident{}
-	}
-	if !ev.Has.Any(scan.HasTID) {
-		ev.TID = scan.Ident{}
-	}
-	d := Plain{Kind: kind.Of(cat.text, name), Category: cat.text, Name: name, Start: ev.TS,
-		Thread: threadOf(ev.PID, ev.TID), Scope: string(rankLabel(ev.PID.Text)), Device: None, Stream: None}
-	if ev.Has.Any(scan.HasDevice) {
-		d.Device = Device(ev.Device)
-	}
-	if ev.Has.Any(scan.HasStream) {
-		d.Stream = ev.Stream
-	}
-	if ev.Has.Any(scan.HasCorrelation) {
-		d.Correlation = uint64(ev.Correlation)
-	}
-	if ev.Has.Any(scan.HasExternalID) {
-		d.ExternalID = uint64(ev.ExternalID)
-	}
-	if s.Worker.cfg.Args[d.Kind] && ev.Has.Any(scan.HasArgs) {
-		d.Args = bytes.Clone(ev.Args)
-	}
-	s.Pairs = append(s.Pairs, Half{ev.Phase == 'B', ev.Offset, d})
 }
