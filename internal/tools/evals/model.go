@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,6 +62,7 @@ func operatorTime(c gen.Config, is func(t *gen.Truth) bool) (time.Duration, erro
 // modelCases are runs of the generator of models.
 func modelCases() ([]eval, error) {
 	var out []eval
+	framed := append(slices.Clone(eager), "python-tracing") // these runs record Python frames
 	for _, f := range []struct {
 		kind, name string
 		fault      gen.FaultKind
@@ -88,7 +90,7 @@ func modelCases() ([]eval, error) {
 				return nil, err
 			}
 			e := eval{kind: f.kind, name: fmt.Sprintf("%s, %d µs", f.name, us), files: write(c),
-				codes: []string{f.kind}, perStep: lost, doubts: eager}
+				codes: []string{f.kind}, perStep: lost, doubts: framed}
 			if f.fault == gen.Upload {
 				e.codes = append(e.codes, "copies")
 			}
