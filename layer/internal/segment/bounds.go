@@ -156,8 +156,8 @@ func byMarks(gap []Span, marks []Mark, is []bool, usual Span) {
 }
 
 // restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests, or of those
-// after it: what a prefill ends with, another pass does not. A replay is one pass at most: in it a
-// kernel waits for other kernels, not for the host. Kernels that calls of their own launch wait for the host anyway.
+// after it: what a prefill ends with, another pass does not. A replay is one pass at most: in it a kernel waits for
+// other kernels, not for the host. Kernels that calls of their own launch wait for the host anyway.
 func restPlaces(s Stretch, marks []Mark, usual Span) []int {
 	alone := max(usual, usualGap(s.Gap, marks, Alone))
 	rest := func(i int) bool {

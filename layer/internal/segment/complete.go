@@ -206,8 +206,8 @@ func sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
 	return float64(min(n, m)) >= sameLength*float64(max(n, m)) && inOrder(s, from, to, tfrom, tto) >= sameKernels
 }
 
-// inOrder is the share of two ranges' kernels that an alignment pairs by name. A bag of names says more: whatever is
-// written out in single operations has most of them in common, in another order.
+// inOrder is the share of two ranges' kernels that an alignment pairs by name. Unlike [shared] it counts their order:
+// parts that are written out in single operations have most names in common, in another order.
 func inOrder(s *Sequence, from, to, tfrom, tto int) float64 {
 	both := 0
 	AlignPairs(s, from, to, s, tfrom, tto, func(i, j int) {
