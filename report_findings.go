@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -45,7 +44,7 @@ func (r *Report) askHost(ctx context.Context) (*hostoverhead.Verdict, error) {
 		return nil, err
 	}
 	if r.doubtedIdle() == "" {
-		err = replay.Explain(ctx, r.analyses(), v)
+		err = v.Replay(ctx, r.analyses())
 	}
 	return v, err
 }
@@ -179,7 +178,7 @@ func (r *Report) askTriage(ctx context.Context, o ReportOptions) (*triage.Report
 	if err != nil {
 		return nil, err
 	}
-	return t, replay.ExplainFusions(ctx, in.Formal, t)
+	return t, t.Replay(ctx, in.Formal)
 }
 
 // addTriage takes exposure, fusions and the largest operators from the triage.

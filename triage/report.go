@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
@@ -295,31 +294,6 @@ type FuseRow struct {
 	Origin    fusion.Origin `json:"origin"` // where the fused path lives
 
 	at []chain.Occurrence // that the gain counts
-}
-
-// Fused is an occurrence of a chain, as a replay of its step needs it.
-type Fused struct {
-	Trace       *trace.Trace    // that it is in
-	Kernels     []trace.EventID // in order of time
-	Least, Most time.Duration   // what one kernel in their place takes
-}
-
-// Fused lists the occurrences that the row's gain counts; none for rows without one.
-func (f *FuseRow) Fused() (out []Fused) {
-	for i := range f.at {
-		o := &f.at[i]
-		one := Fused{Trace: o.Trace.Trace}
-		var took int64
-		for _, act := range o.Acts {
-			a := &o.Trace.Acts[act]
-			one.Kernels = append(one.Kernels, o.Trace.Event(a).ID())
-			took += a.End - a.Start
-		}
-		price := o.Price()
-		one.Least, one.Most = time.Duration(took-price.High), time.Duration(took-price.Low)
-		out = append(out, one)
-	}
-	return out
 }
 
 // Status is what tables say of a row: its state, of the published rule its kind.

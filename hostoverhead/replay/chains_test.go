@@ -18,14 +18,14 @@ import (
 )
 
 // pairs are the norms of a device with the products after them, as chains whose one kernel takes a share of their time.
-func pairs(d *layer.Device, least, most float64) (list []triage.Fused) {
+func pairs(d *layer.Device, least, most float64) (list []replay.Fused) {
 	for i := 1; i < d.NumKernels(); i++ {
 		norm, product := d.Kernel(i-1).Event(), d.Kernel(i).Event()
 		if !strings.Contains(norm.Name(), "rms_norm") || !strings.Contains(product.Name(), "gemm_bf16") {
 			continue
 		}
 		took := float64(norm.Duration() + product.Duration())
-		list = append(list, triage.Fused{Trace: d.Analysis().Trace(),
+		list = append(list, replay.Fused{Trace: d.Analysis().Trace(),
 			Kernels: []trace.EventID{norm.ID(), product.ID()},
 			Least:   time.Duration(least * took), Most: time.Duration(most * took)})
 	}
@@ -163,7 +163,7 @@ func TestRowsHaveTheirReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := replay.ExplainFusions(t.Context(), []*layer.Analysis{a}, r); err != nil {
+	if err := r.Replay(t.Context(), []*layer.Analysis{a}); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Stages) != 1 || len(r.Stages[0].Fuse) != 1 {
@@ -190,7 +190,7 @@ func TestRowsHaveTheirReplay(t *testing.T) {
 	if !strings.Contains(b.String(), "Replayed: "+g.Step()) {
 		t.Errorf("%s\ndoes not say %s", b.String(), g.Step())
 	}
-	if e := (replay.Edit{Kind: replay.Chain, Name: "norm"}).In(r); e.String() != "chain=norm" {
+	if e := r.Edit("norm"); e.String() != "chain=norm" {
 		t.Errorf("edit %s", e.String())
 	} else if gains, err := replay.Analyze(t.Context(), &a.Devices[0], []replay.Edit{e}); err != nil ||
 		gains[0].After != g.After {

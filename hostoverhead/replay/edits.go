@@ -11,10 +11,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
-	"github.com/llmstrata/strata/triage"
 )
 
 // Kind is what an edit changes.
@@ -109,10 +107,9 @@ type Edit struct {
 	// half for kernels.
 	Factor float64 `json:"factor,omitempty"`
 
-	cause finding.Cause // of the finding that it follows from
 	times map[string]kernelTimes
 	gpu   string // that times are of
-	fused []triage.Fused
+	fused []Fused
 }
 
 // kernelTimes are the launches of a kernel.

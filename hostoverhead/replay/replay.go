@@ -27,6 +27,9 @@ const (
 	clockSkew   = time.Millisecond
 )
 
+// MostEdits limits the edits that are tried by default.
+const MostEdits = 8
+
 // Gain is what an edit would bring.
 type Gain struct {
 	// Edit is the change.

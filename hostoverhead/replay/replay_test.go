@@ -20,7 +20,6 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
-	"github.com/llmstrata/strata/triage"
 )
 
 // asked are the edits, and what the generator really changes for each.
@@ -232,8 +231,8 @@ func TestReplayAgainstChangedRuns(t *testing.T) {
 }
 
 // firstKernels is a chain of the first three kernels of each pass.
-func firstKernels(d *layer.Device) []triage.Fused {
-	out := make([]triage.Fused, len(d.Passes))
+func firstKernels(d *layer.Device) []replay.Fused {
+	out := make([]replay.Fused, len(d.Passes))
 	for k := range d.Kernels() {
 		if p := k.Place().Pass; p != trace.None && len(out[p].Kernels) < 3 {
 			out[p].Trace = d.Analysis().Trace()
@@ -296,7 +295,7 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 	ranks := []*layer.Analysis{analysisOf(t, s.Play(1), false)}
 	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{})
 	if err == nil {
-		err = replay.Explain(t.Context(), ranks, v)
+		err = v.Replay(t.Context(), ranks)
 	}
 	if err != nil {
 		t.Fatal(err)

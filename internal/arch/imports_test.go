@@ -16,9 +16,8 @@ type Floors [][]string
 // House is the order of this module.
 var House = Floors{
 	{"."},
-	{"hostoverhead/replay"},
 	{"triage", "hostoverhead", "perfetto"},
-	{"layer/compare"},
+	{"layer/compare", "hostoverhead/replay"},
 	{"layer/roofline", "layer/fleet"},
 	{"layer"},
 	{"profile"},

@@ -90,7 +90,7 @@ func runWhatIf(ctx context.Context, env *app.Env, list edits) error {
 			return err
 		}
 		r := &v.Ranks[v.Deciding]
-		list = append(replay.Suggest(r), replay.Chains(chains)...)
+		list = append(r.Edits(), chains.Edits()...)
 		for i := range a.Devices {
 			if a.Devices[i].ID == r.Device {
 				d = &a.Devices[i]
@@ -99,7 +99,7 @@ func runWhatIf(ctx context.Context, env *app.Env, list edits) error {
 	}
 	for i := range list {
 		if isChain(list[i]) {
-			list[i] = list[i].In(chains)
+			list[i] = chains.Edit(list[i].Name)
 		}
 		if list[i].Kind != replay.Times {
 			continue
