@@ -125,6 +125,39 @@ func TestEagerPassBesideReplays(t *testing.T) {
 	}
 }
 
+// TestWaitsOfLayers: where the host waits once in each layer of a prefill, as for the sizes of what experts compute, a
+// layer is no pass: nothing is sampled after it, and nothing looked up before the next one. Runs of a draft of one
+// layer are passes.
+func TestWaitsOfLayers(t *testing.T) {
+	decode := func(r *torchRun, n int) {
+		r.language(n, 20_000, 20_000, func(gap int64) { r.run(gap, "void flash::flash_fwd_splitkv_kernel<T>(P)") })
+		r.rest(700_000)
+	}
+	for _, n := range []int{5, 9, 24} {
+		r := newTorchRun()
+		r.eager = true
+		r.language(n, 20_000, 500_000, func(gap int64) { r.run(gap, flash) })
+		r.rest(700_000)
+		for range 6 {
+			decode(r, n)
+		}
+		if got, want := ofPasses(r.found(t)), strings.Repeat(fmt.Sprintf(", %d", n), 7)[2:]; got != want {
+			t.Errorf("%d layers: found %s", n, got)
+		}
+	}
+	r := newTorchRun()
+	r.eager = true
+	for range 5 {
+		for range 3 {
+			decode(r, 1)
+		}
+		decode(r, 9)
+	}
+	if got := len(r.found(t).Passes); got != 20 {
+		t.Errorf("three runs of a draft before each of 5 passes: %d passes", got)
+	}
+}
+
 // TestReplayIsOnePass: where the GPU waits in a replay at one place of each layer, as for a copy engine, it waits for
 // no host: the replay is one pass.
 func TestReplayIsOnePass(t *testing.T) {

@@ -372,20 +372,37 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 	return out
 }
 
-// joinParts takes away bounds at fused kernels that look up an embedding, where no pass ended before: since the place
-// before that may be a bound nothing sampled, and what ran is no stack of layers. A compiler looks an embedding up
-// again where it adds it to what a layer computed.
+// joinParts takes away bounds where no pass ended and none begins: since the place before that may be a bound nothing
+// sampled, what ran is no stack of layers, and nothing looks up an embedding before it works. The host may wait within
+// a layer, and a compiler looks an embedding up again, in a fused kernel, where it adds it to what a layer computed.
+// Where no kernel samples or looks up, this says nothing.
 func (w *Work) joinParts(line []int32, marks []segment.Mark, bounds []int) []int {
+	if !slices.ContainsFunc(marks, func(m segment.Mark) bool { return m&(segment.Begins|segment.Samples) != 0 }) {
+		return bounds
+	}
 	var memo segment.Memo[int]
 	from := 0
 	return slices.DeleteFunc(bounds, func(b int) bool {
 		part := marks[from:b]
 		s := w.sequenceOf(line[from:b])
 		from = b
-		return marks[b]&segment.Begins != 0 && len(w.Facts[w.ID[line[b]]].Ops) > 1 &&
+		return !w.looksUp(line[b:], marks[b:]) &&
 			!slices.ContainsFunc(part, func(m segment.Mark) bool { return m&segment.Samples != 0 }) &&
 			memo.Get(s.Base, func() int { return segment.Number(s) }) < segment.StackLayers
 	})
+}
+
+// looksUp says whether a kernel of its own looks up an embedding before anything works.
+func (w *Work) looksUp(line []int32, marks []segment.Mark) bool {
+	for k, m := range marks {
+		switch {
+		case m&segment.Begins != 0:
+			return len(w.Facts[w.ID[line[k]]].Ops) <= 1
+		case m&segment.Works != 0:
+			return false
+		}
+	}
+	return false
 }
 
 // smallPass is up to how many kernels without a mixer are no pass: sampling, preparation of a batch. Decoders of
