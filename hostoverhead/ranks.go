@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
@@ -113,7 +114,7 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	for i := range runs {
 		for k := range runs[i].Groups {
 			c := &runs[i].Groups[k]
-			if c.Collectives > 0 && (g == nil || b2i(c.Late != nil) > b2i(g.Late != nil) ||
+			if c.Collectives > 0 && (g == nil || stat.Int(c.Late != nil) > stat.Int(g.Late != nil) ||
 				(c.Late != nil) == (g.Late != nil) && c.Wait.Median > g.Wait.Median) {
 				g = c
 			}
@@ -172,11 +173,4 @@ func (r *RankVerdict) hostIdle() (ns int64, name string) {
 		}
 	}
 	return ns, name
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

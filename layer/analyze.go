@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -236,7 +237,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	a.noteUncovered()
 	halves := 0
 	for p := range results {
-		halves += int(b2i(len(results[p].Second) > 0 && results[p].Count > 0))
+		halves += stat.Int(len(results[p].Second) > 0 && results[p].Count > 0)
 	}
 	if halves > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two "+

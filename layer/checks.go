@@ -3,6 +3,7 @@ package layer
 import (
 	"fmt"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -34,7 +35,7 @@ func (a *Device) check(w *work, results []ladder.Result) {
 			r.LayerConf = min(r.LayerConf, segment.Contradicted)
 			a.Passes[p].Confidence = min(a.Passes[p].Confidence, r.LayerConf)
 		}
-		others, overlapping = others+int(b2i(other)), overlapping+int(b2i(overlap))
+		others, overlapping = others+stat.Int(other), overlapping+stat.Int(overlap)
 	}
 	if others > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s of %d %s another number of layers than most passes of the model",

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/operator"
@@ -293,7 +294,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	const each = 16 // bytes
 	key := slices.Grow(w.passKey[:0], 2+each*len(r.Kernels))[:2+each*len(r.Kernels)]
 	framed := r.LayerEvidence == ladder.RungModule
-	key[0], key[1] = b2i(cutStart)|b2i(framed)<<1, b2i(cutEnd)
+	key[0], key[1] = byte(stat.Int(cutStart)|stat.Int(framed)<<1), byte(stat.Int(cutEnd))
 	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)
 		if !w.Replayed(i) && w.Known(i) {
@@ -373,13 +374,6 @@ func (w *work) mainReplayStream(kernels []int32) (main trace.StreamID, several b
 		}
 	}
 	return main, len(count) > 1
-}
-
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // weightOf returns the sizes of the weight of the product op of a launch, 0 where its shapes are not recorded. Other

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -56,7 +57,7 @@ func (d *Device) RankWaits() *RankWaits {
 		took, inLayers := make([]time.Duration, len(list)), 0
 		for i, k := range list {
 			took[i] = k.Event().Duration()
-			inLayers += int(b2i(k.Place().Layer != trace.None))
+			inLayers += stat.Int(k.Place().Layer != trace.None)
 		}
 		sorted := slices.Sorted(slices.Values(took))
 		for i, k := range list {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -86,13 +87,6 @@ func benchKey(s string) string {
 	}, cmp.Or(s, "key"))
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // writePrometheus writes the text format that node_exporter's textfile collector reads: a state set for the verdicts,
@@ -114,7 +108,7 @@ func (s *Suite) writePrometheus(w io.Writer) error {
 	}
 	family("strata_check_state", "What a check says: 1 for the verdict that holds.", func(c *Check, labels string) {
 		for _, v := range []Verdict{Passed, Failed, Inconclusive, Skipped} {
-			fmt.Fprintf(b, "strata_check_state{%s,verdict=\"%s\"} %d\n", labels, v, boolInt(v == c.Verdict))
+			fmt.Fprintf(b, "strata_check_state{%s,verdict=\"%s\"} %d\n", labels, v, stat.Int(v == c.Verdict))
 		}
 	})
 	family("strata_check_value", "What was found, in its unit.", func(c *Check, labels string) {

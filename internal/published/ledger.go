@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // NOTE. The overlap sweep works on plain columns so that it can be tested
@@ -56,7 +58,7 @@ func sweep(spans []span) []overlapEntry {
 		return out
 	}
 	slices.SortFunc(edges, func(a, b edge) int { // ends before starts at one instant: touching spans do not overlap
-		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(truth(a.open), truth(b.open)), cmp.Compare(a.span, b.span))
+		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(stat.Int(a.open), stat.Int(b.open)), cmp.Compare(a.span, b.span))
 	})
 	var (
 		// open spans, and those of them that compute, of each stream
@@ -82,7 +84,7 @@ func sweep(spans []span) []overlapEntry {
 		if nComp == 1 {
 			onlyMy[compSum] += dt
 		}
-		s, o, step := &spans[e.span], &out[e.span], 2*truth(e.open)-1
+		s, o, step := &spans[e.span], &out[e.span], int32(2*stat.Int(e.open)-1)
 		o.hidden -= int64(step) * two
 		o.hiddenByCompute -= int64(step) * (anyComp - onlyMy[s.stream])
 		nActive += flip(&active[s.stream], step)
@@ -95,13 +97,6 @@ func sweep(spans []span) []overlapEntry {
 		}
 	}
 	return out
-}
-
-func truth(yes bool) int32 {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // flip changes how many spans are open by one, and says by how much it changed whether any is.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // Verdicts of the overlap table.
@@ -155,7 +157,7 @@ func (t *table) rows(minShare float64, limit int) []OverlapRow {
 		}
 	}
 	name := func(o *overlapStat) string { return t.kernels[o.kernel].Name }
-	compute := func(o *overlapStat) int32 { return truth(t.kernels[o.kernel].Bucket == BucketCompute) }
+	compute := func(o *overlapStat) int32 { return int32(stat.Int(t.kernels[o.kernel].Bucket == BucketCompute)) }
 	gain := func(o *overlapStat) float64 {
 		return float64(o.exclusive()) * buckets[t.kernels[o.kernel].Bucket].weight
 	}

@@ -11,3 +11,11 @@ func Mean(x []float64) float64 {
 	}
 	return sum / float64(len(x))
 }
+
+// Int is 1 for what holds and 0 for what does not: false is less than true, and true ones are counted.
+func Int(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
+}

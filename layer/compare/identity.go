@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 )
@@ -85,20 +86,10 @@ func (x identity) known() int {
 	return n
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
 func (x identity) compare(y identity) int {
-	return cmp.Or(compareBool(x.draft, y.draft), cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch),
+	return cmp.Or(cmp.Compare(stat.Int(x.draft), stat.Int(y.draft)), cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch),
 		cmp.Compare(x.tokens, y.tokens),
-		compareBool(x.replayed, y.replayed))
+		cmp.Compare(stat.Int(x.replayed), stat.Int(y.replayed)))
 }
 
 // A signature says which kernels a pass runs, and how often: counts by base name, sorted by name. Tile and size are

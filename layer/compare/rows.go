@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -182,7 +183,7 @@ func (c *comparison) relabel() [2]map[string]string {
 	paired := map[*use]bool{}
 	single := func(u *use) bool { return paired[u] }
 	for _, at := range slices.SortedFunc(maps.Keys(gone), func(x, y neighbour) int {
-		return cmp.Or(compareBool(x.after, y.after), cmp.Compare(x.base, y.base))
+		return cmp.Or(cmp.Compare(stat.Int(x.after), stat.Int(y.after)), cmp.Compare(x.base, y.base))
 	}) {
 		for _, p := range pairUp(slices.DeleteFunc(gone[at], single), slices.DeleteFunc(fresh[at], single),
 			func(x, y *use) int { return cmp.Or(cmp.Compare(x.count, y.count), cmp.Compare(x.name, y.name)) },

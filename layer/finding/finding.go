@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // Finding is one thing that costs time, that changed, or that puts figures in
@@ -139,14 +141,7 @@ func (f *Finding) doubt() int {
 func Rank(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.doubt(), a.doubt()),
-			cmp.Compare(b2i(a.Measure == Taken), b2i(b.Measure == Taken)),
+			cmp.Compare(stat.Int(a.Measure == Taken), stat.Int(b.Measure == Taken)),
 			cmp.Compare(b.Total.Abs(), a.Total.Abs()))
 	})
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

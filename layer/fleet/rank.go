@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/mask"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
@@ -229,18 +230,7 @@ func (s *Set) Add(r Rank) {
 // compareRanks orders two digests of one file: one that could be read counts more than one that could not.
 func compareRanks(a, b *Rank) int {
 	text := func(r *Rank) string { t, _ := json.Marshal(r); return string(t) } // of plain data: no error
-	return cmp.Or(trueFirst(b.Bad == "", a.Bad == ""), cmp.Compare(text(a), text(b)))
-}
-
-// trueFirst orders true before false.
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(stat.Int(a.Bad == ""), stat.Int(b.Bad == "")), cmp.Compare(text(a), text(b)))
 }
 
 // Ranks returns the digests by run, part, rank and file.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -81,7 +82,7 @@ func (r *Report) bound() {
 		// Those with findings, then the first by name; by name again.
 		order := slices.Clone(r.Runs)
 		slices.SortStableFunc(order, func(a, b Run) int {
-			return trueFirst(len(a.Findings) > 0, len(b.Findings) > 0)
+			return cmp.Compare(stat.Int(len(b.Findings) > 0), stat.Int(len(a.Findings) > 0))
 		})
 		r.Runs, r.LeftOut = order[:mostRuns], r.LeftOut+n
 		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
@@ -97,7 +98,7 @@ func (r *Report) bound() {
 			first(run.Findings, mostRows*few)
 		run.Groups = slices.Clone(run.Groups)
 		slices.SortStableFunc(run.Groups, func(a, b Group) int {
-			return cmp.Or(trueFirst(a.Late != nil, b.Late != nil), cmp.Compare(b.Wait.Median, a.Wait.Median))
+			return cmp.Or(cmp.Compare(stat.Int(b.Late != nil), stat.Int(a.Late != nil)), cmp.Compare(b.Wait.Median, a.Wait.Median))
 		})
 		run.Groups = first(run.Groups, mostGroups*few)
 		for k := range run.Groups {

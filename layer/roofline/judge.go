@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -187,7 +188,7 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 	if s.kind >= 0 {
 		kind = &w.plan.Kinds[s.kind]
 	}
-	ops := s.ops[b2i(stage == layer.StageDecode)]
+	ops := s.ops[stat.Int(stage == layer.StageDecode)]
 	for i := range ops {
 		one := w.model.work(&ops[i], kind, load)
 		if !one.Known {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // Work is what one op has to do, which a recording may show only in part: FLOP and Bytes are the least, MostFLOP
@@ -310,7 +312,7 @@ func (h *headSizes) pairs(causal, bottom bool) float64 {
 	case h.nq <= h.nk:
 		return h.nq * (h.nq + 1) / 2
 	}
-	return h.nk*(h.nk+1)/2 + b2f(!bottom)*(h.nq-h.nk)*h.nk
+	return h.nk*(h.nk+1)/2 + float64(stat.Int(!bottom))*(h.nq-h.nk)*h.nk
 }
 
 // sees is how many tokens before and after its own one sees, by a window's two values; infinite where it has none.
@@ -336,13 +338,6 @@ func within(nq, nk, back, ahead float64) float64 {
 		return window*(window+1)/2 + (n-window-1)*window
 	}
 	return nq + side(nk, back) - side(nk-nq, back) + side(nq, ahead)
-}
-
-func b2f(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (s sdpa) formula(in *Inputs) (Work, bool) {

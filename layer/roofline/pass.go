@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -321,18 +322,11 @@ func (r *measured) groupOf(k layer.Kernel, part layer.Part, at *slot, l int) gro
 	case at.operator == opname.Other || at.operator == "":
 		return unplaced
 	}
-	g := at.group[b2i(r.stage == layer.StageDecode)]
+	g := at.group[stat.Int(r.stage == layer.StageDecode)]
 	if g == small && l == trace.None {
 		return outside
 	}
 	return g
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // kindIndex is the plan's kind of a layer, −1 outside.
