@@ -87,8 +87,8 @@ func (x identity) known() int {
 }
 
 func (x identity) compare(y identity) int {
-	return cmp.Or(cmp.Compare(stat.Int(x.draft), stat.Int(y.draft)), cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch),
-		cmp.Compare(x.tokens, y.tokens),
+	return cmp.Or(cmp.Compare(stat.Int(x.draft), stat.Int(y.draft)), cmp.Compare(x.stage, y.stage),
+		cmp.Compare(x.batch, y.batch), cmp.Compare(x.tokens, y.tokens),
 		cmp.Compare(stat.Int(x.replayed), stat.Int(y.replayed)))
 }
 

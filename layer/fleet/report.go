@@ -98,7 +98,8 @@ func (r *Report) bound() {
 			first(run.Findings, mostRows*few)
 		run.Groups = slices.Clone(run.Groups)
 		slices.SortStableFunc(run.Groups, func(a, b Group) int {
-			return cmp.Or(cmp.Compare(stat.Int(b.Late != nil), stat.Int(a.Late != nil)), cmp.Compare(b.Wait.Median, a.Wait.Median))
+			return cmp.Or(cmp.Compare(stat.Int(b.Late != nil), stat.Int(a.Late != nil)),
+				cmp.Compare(b.Wait.Median, a.Wait.Median))
 		})
 		run.Groups = first(run.Groups, mostGroups*few)
 		for k := range run.Groups {
