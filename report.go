@@ -517,7 +517,7 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 		return err
 	}
 	if c.Verdict == compare.NotComparable {
-		r.note("not compared with %s: %s", o.Against.Name, strings.TrimPrefix(c.Text, "not comparable: "))
+		r.note("not compared with %s: %s", o.Against.Name, c.Why())
 		return nil
 	}
 	r.note("against %s: %s", o.Against.Name, c.Text)

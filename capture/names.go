@@ -39,7 +39,7 @@ func isPartial(name string) bool { return partial.MatchString(path.Base(name)) }
 func isFrontend(name string) bool { return strings.Contains(path.Base(name), ".async_llm.") }
 
 // isMerged recognises the file SGLang adds with all ranks in it.
-func isMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
+func isMerged(name string) bool { return framework.ReadFileName(nil, name).Merged }
 
 // halfOf is the stage that SGLang puts at the end of a name by stage.
 func halfOf(name string) Stage { return Stage(framework.ReadFileName(nil, path.Base(name)).Stage) }

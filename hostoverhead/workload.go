@@ -87,7 +87,7 @@ func captureSpans(t *trace.Trace) []interval.Span {
 		switch name := t.Name(trace.NameID(id)); {
 		case kind.BeginsCapture(name):
 			marks[id], any = begins, true
-		case kind.EndsCapture(name), strings.Contains(name, "GraphInstantiate"):
+		case kind.EndsCapture(name), kind.Instantiates(name):
 			marks[id] = ends
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -497,10 +497,9 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		m := &known[e.NameID()]
 		if *m == unknown {
 			switch name := e.Name(); {
-			case strings.Contains(name, "BeginCapture"), strings.Contains(name, "EndCapture"),
-				strings.Contains(name, "GraphInstantiate"):
+			case kind.BeginsCapture(name), kind.EndsCapture(name), kind.Instantiates(name):
 				*m = border
-			case strings.Contains(name, "Launch") && strings.Contains(name, "Kernel"):
+			case kind.IsKernelLaunch(name):
 				*m = launches
 			default:
 				*m = other

@@ -122,11 +122,14 @@ func (c *Counter) normalise() {
 	}
 }
 
+// clocks are the quantities that are clocks, as they are called.
+var clocks = map[Quantity]string{QuantityMemoryClock: "memory", QuantitySMClock: "sm"}
+
 // examineClocks notes the clocks that changed while their GPU worked.
 func (t *Trace) examineClocks(add func(code Code, sev HealthStatus, n int64, affects []Area, format string,
 	args ...any)) {
 	for _, c := range t.Counters() {
-		if kind, ok := strings.CutSuffix(string(c.Quantity), "-clock"); ok && c.Changed {
+		if kind, ok := clocks[c.Quantity]; ok && c.Changed {
 			add(CodeClockChanged, HealthOK, int64(c.Samples), []Area{AffectsGPUTime},
 				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different "+
 					"times, and a comparison sees the clock too",

@@ -123,11 +123,8 @@ func isExportedTable(name string) bool {
 
 func newFile(path string, info fs.FileInfo) File {
 	says := framework.ReadFileName(framework.All(), path)
-	f := File{Path: path, Rank: says.Rank, Stage: says.Stage, Size: info.Size(), ModTime: info.ModTime()}
-	base := filepath.Base(path)
-	f.Merged = strings.HasPrefix(base, "merged-") || strings.HasPrefix(base, "merged_")
-	f.Partial = strings.HasSuffix(base, ".tmp")
-	return f
+	return File{Path: path, Rank: says.Rank, Stage: says.Stage, Size: info.Size(), ModTime: info.ModTime(),
+		Merged: says.Merged, Partial: says.Partial}
 }
 
 // nameOf returns the format whose files have names like this one, nil for none.

@@ -25,7 +25,15 @@ type FileName struct {
 	Label string
 	// Stage is one of the stages of this package, "" where the path names none.
 	Stage string
+	// Merged says that several ranks are joined, as SGLang's merge_profiles does, Partial that the file is being written.
+	Merged, Partial bool
 }
+
+// merged begins the name of a file of several ranks.
+var merged = regexp.MustCompile(`^merged[-_]`)
+
+// partial ends the name of a file that is being written.
+const partial = ".tmp"
 
 // LabelRank is the label of a rank among all of a run.
 const LabelRank = "rank"
@@ -35,7 +43,8 @@ const LabelRank = "rank"
 // none, in the name of a directory above it.
 func ReadFileName(list []Framework, file string) FileName {
 	file = strings.ReplaceAll(file, `\`, "/")
-	out := FileName{Rank: -1, Stage: stageInPath(file)}
+	out := FileName{Rank: -1, Stage: stageInPath(file), Merged: merged.MatchString(path.Base(file)),
+		Partial: strings.HasSuffix(file, partial)}
 	for _, word := range rankLabels(list) {
 		if n, ok := Label(file, word); ok {
 			out.Rank, out.Label = n, word
@@ -122,7 +131,7 @@ func Packings() []string { return []string{".gz", ".zst", ".bz2", ".zip"} }
 // BareName is a file's name in lower case without the endings of compression
 // and of files that are still being written.
 func BareName(name string) string {
-	name = PlainName(strings.TrimSuffix(strings.ToLower(name), ".tmp"))
+	name = PlainName(strings.TrimSuffix(strings.ToLower(name), partial))
 	for _, p := range Packings() {
 		if s, ok := strings.CutSuffix(name, p); ok {
 			return s

@@ -147,5 +147,8 @@ func IsKernelLaunch(name string) bool {
 // BeginsCapture reports whether a call begins to record a graph on a stream, which runs nothing until the end of it.
 func BeginsCapture(name string) bool { return strings.Contains(name, "BeginCapture") }
 
+// Instantiates reports whether a call makes what replays launch of a recorded graph.
+func Instantiates(name string) bool { return strings.Contains(name, "GraphInstantiate") }
+
 // EndsCapture reports whether a call ends what [BeginsCapture] begins.
 func EndsCapture(name string) bool { return strings.Contains(name, "EndCapture") }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
@@ -136,10 +137,16 @@ func newReport(sides [2]*Side) *Report {
 		Gates: []Gate{}, Others: []Other{}}
 }
 
+// incomparable begins the text of such a report.
+const incomparable = "not comparable: "
+
+// Why says why the sides are [NotComparable].
+func (r *Report) Why() string { return strings.TrimPrefix(r.Text, incomparable) }
+
 // notComparable is the report on sides that do not run the same work.
 func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
 	r := newReport(sides)
-	r.Verdict, r.Text, r.Left = NotComparable, "not comparable: "+m.why, append([]string{}, m.left...)
+	r.Verdict, r.Text, r.Left = NotComparable, incomparable+m.why, append([]string{}, m.left...)
 	r.A, r.B = sideSummary(sides[0]), sideSummary(sides[1])
 	r.MatchedA, r.MatchedB = m.share(0), m.share(1)
 	r.First = finding.Finding{Text: "nothing is compared"}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llmstrata/strata/layer"
 )
@@ -55,7 +54,7 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 		}
 		if r.Verdict == NotComparable || r.Doubtful(DoubtWork) {
 			out = append(out, StageReport{Stage: s.stage,
-				Why: "not compared: " + strings.TrimPrefix(r.Text, "not comparable: ")})
+				Why: "not compared: " + r.Why()})
 			continue
 		}
 		out = append(out, StageReport{Stage: s.stage, Report: r})

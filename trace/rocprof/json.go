@@ -22,6 +22,9 @@ type extent struct{ X, Y, Z int64 }
 
 func (e extent) list() [3]int64 { return [3]int64{e.X, e.Y, e.Z} }
 
+// kernelDispatch is the list of kernels.
+const kernelDispatch = "kernel_dispatch"
+
 // record is what all records of buffers have, and what those of some kinds have.
 type record struct {
 	Kind        int   `json:"kind"`
@@ -303,7 +306,7 @@ func (r *reader) part(key string) error {
 		dispatches := 0
 		err := r.object(func(key string) error {
 			return r.array(func() error {
-				if key == "kernel_dispatch" {
+				if key == kernelDispatch {
 					dispatches++
 				}
 				return r.record(key)
@@ -354,7 +357,7 @@ func (r *reader) record(list string) error {
 		Thread: x.Thread, Device: trace.None, Stream: trace.None,
 		Correlation: x.Correlation.Internal, Scope: r.scope}
 	switch list {
-	case "kernel_dispatch":
+	case kernelDispatch:
 		r.l.add(r.dispatch(&x))
 		return nil
 	case "memory_copy":

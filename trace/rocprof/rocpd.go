@@ -219,9 +219,12 @@ func (f *reference) find(c *joined, at int) (err error) {
 	return err
 }
 
+// agentGPU is the type of agents that are GPUs.
+const agentGPU = "GPU"
+
 func (r *rocpd) readAgents(suffix string) error {
 	return r.rows(suffix, agents, nil, func(s *joined) error {
-		if s.text(0) == "GPU" {
+		if s.text(0) == agentGPU {
 			name := s.text(3)
 			if name == "" {
 				name = s.text(2)
@@ -234,7 +237,7 @@ func (r *rocpd) readAgents(suffix string) error {
 
 // device is the GPU's number; none where the agent is no GPU.
 func device(s *joined, kind, index int) trace.DeviceID {
-	if s.text(kind) != "GPU" {
+	if s.text(kind) != agentGPU {
 		return trace.None
 	}
 	return trace.DeviceID(s.int(index))

@@ -21,14 +21,12 @@ type Settings struct {
 
 	flags               *flag.FlagSet // of the program
 	framework, workload *string
-	header              headers
 	delay               seconds
 	traceTimeout        seconds
 	stopTimeout         seconds
 	requestTimeout      seconds
 	stableFor           seconds
 	attach              seconds
-	activities          commas
 	inspect             bool
 }
 
@@ -43,7 +41,7 @@ func Framework(name string) (capture.Framework, error) {
 
 // ServerFlags are needed to talk to a server.
 func (s *Settings) ServerFlags(fs *flag.FlagSet) {
-	fs.Var(urls{&s.O}, "url", "`http://host:port`: server address; repeat it for each engine behind a gateway")
+	fs.Func("url", "`http://host:port`: server address; repeat it for each engine behind a gateway", s.address)
 	s.ModelFlags(fs)
 	fs.StringVar(&s.O.Model, "model", "", "`NAME`: model of OpenAI requests (default: the first of /v1/models)")
 }
@@ -57,7 +55,7 @@ func (s *Settings) ModelFlags(fs *flag.FlagSet) {
 // RequestFlags are of every request, whatever the server.
 func (s *Settings) RequestFlags(fs *flag.FlagSet) {
 	s.flags = fs
-	fs.Var(&s.header, "header", "`\"NAME: VALUE\"`: header of every request, e.g. Authorization; repeatable")
+	fs.Func("header", "`\"NAME: VALUE\"`: header of every request, e.g. Authorization; repeatable", s.header)
 	s.requestTimeout = seconds(10 * time.Minute)
 	fs.Var(&s.requestTimeout, "request-timeout", "`TIME`: limit of one request, in seconds or as 90s, 10m")
 }
@@ -84,7 +82,10 @@ func (s *Settings) OnlyProbeFlags(fs *flag.FlagSet) {
 		fs.IntVar(&s.O.ProbeRequests, name, 6, "`NUMBER`: requests to send")
 	}
 	for _, name := range []string{"probe-prompt", "prompt"} {
-		fs.Var((*list)(&s.O.ProbePrompts), name, "`TEXT`: prompt; repeatable, sent in turn (default: three built-in prompts)")
+		fs.Func(name, "`TEXT`: prompt; repeatable, sent in turn (default: three built-in prompts)", func(text string) error {
+			s.O.ProbePrompts = append(s.O.ProbePrompts, text)
+			return nil
+		})
 	}
 	for _, name := range []string{"probe-max-new-tokens", "max-tokens"} {
 		fs.IntVar(&s.O.ProbeMaxNewTokens, name, 64, "`NUMBER`: most tokens of a request")
@@ -121,10 +122,10 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER`: requests in flight, the batch of a decode window")
 	fs.Var(&s.attach, "attach", "`TIME`: profile existing traffic for this long; send no requests")
 	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "do not capture an invalid stage again")
-	fs.Var(&s.activities, "activities", "`LIST`: what to record, e.g. CPU,GPU (not vLLM) (default: CPU,GPU)")
-	fs.Var(optional{&s.O.WithStack}, "with-stack",
+	fs.Func("activities", "`LIST`: what to record, e.g. CPU,GPU (not vLLM) (default: CPU,GPU)", s.activities)
+	optional(fs, &s.O.WithStack, "with-stack",
 		"`true|false`: record stacks (SGLang, TokenSpeed) (default: as launched)")
-	fs.Var(optional{&s.O.RecordShapes}, "record-shapes",
+	optional(fs, &s.O.RecordShapes, "record-shapes",
 		"`true|false`: record shapes (SGLang, TokenSpeed) (default: true for SGLang)")
 	fs.BoolVar(&s.O.Nsys, "nsys", false, "use cudaProfilerApi of a server under nsys; exports SQLite")
 	s.WaitFlags(fs)
@@ -173,9 +174,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	if o.ArmDelay = time.Duration(s.delay); o.ArmDelay == 0 {
 		o.ArmDelay = -1
 	}
-	o.Header = http.Header(s.header)
 	o.Attach = time.Duration(s.attach)
-	o.Activities = s.activities
 	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout),
 		time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
 	wait := &o.Timeouts
@@ -214,36 +213,25 @@ func (s *seconds) Set(text string) error {
 	return nil
 }
 
-// urls is a repeated flag: the first address is the server's, the others are further engines.
-type urls struct{ o *capture.Options }
-
-func (u urls) String() string { return "" }
-
-// Set adds one.
-func (u urls) Set(text string) error {
-	if u.o.URL == "" {
-		u.o.URL = text
-		return nil
+// address adds an address: the first is the server's, the others are further engines.
+func (s *Settings) address(text string) error {
+	if s.O.URL == "" {
+		s.O.URL = text
+	} else {
+		s.O.Workers = append(s.O.Workers, text)
 	}
-	u.o.Workers = append(u.o.Workers, text)
 	return nil
 }
 
-// optional is a bool that may be left open.
-type optional struct{ to **bool }
-
-func (o optional) String() string { return "" }
-
-// IsBoolFlag allows the flag without a value.
-func (o optional) IsBoolFlag() bool { return true }
-
-// Set accepts what a bool flag does.
-func (o optional) Set(text string) error {
-	v, err := strconv.ParseBool(text)
-	if err == nil {
-		*o.to = &v
-	}
-	return err
+// optional defines a bool that may be left open.
+func optional(fs *flag.FlagSet, to **bool, name, usage string) {
+	fs.BoolFunc(name, usage, func(text string) error {
+		v, err := strconv.ParseBool(text)
+		if err == nil {
+			*to = &v
+		}
+		return err
+	})
 }
 
 // off is the flag that the published scripts have for switching another off.
@@ -256,47 +244,27 @@ func off(fs *flag.FlagSet, name string, to *bool) {
 		})
 }
 
-// headers is a repeated flag "Name: value". Values stay out of help and errors:
-// they are secrets.
-type headers http.Header
-
-func (h *headers) String() string { return "" }
-
-func (h *headers) Set(text string) error {
+// header adds "Name: value". Values stay out of help and errors: they are secrets.
+func (s *Settings) header(text string) error {
 	name, value, ok := strings.Cut(text, ":")
 	name = strings.TrimSpace(name)
 	if !ok || name == "" {
 		return fmt.Errorf("want \"Name: value\"")
 	}
-	if *h == nil {
-		*h = headers{}
+	if s.O.Header == nil {
+		s.O.Header = http.Header{}
 	}
-	http.Header(*h).Add(name, strings.TrimSpace(value))
+	s.O.Header.Add(name, strings.TrimSpace(value))
 	return nil
 }
 
-// commas is a list with commas.
-type commas []string
-
-func (c *commas) String() string { return strings.Join(*c, ",") }
-
-// Set replaces the list.
-func (c *commas) Set(text string) error {
-	*c = nil
-	for _, p := range strings.Split(text, ",") {
+// activities replaces the list of what is recorded.
+func (s *Settings) activities(text string) error {
+	s.O.Activities = nil
+	for p := range strings.SplitSeq(text, ",") {
 		if p = strings.TrimSpace(p); p != "" {
-			*c = append(*c, strings.ToUpper(p))
+			s.O.Activities = append(s.O.Activities, strings.ToUpper(p))
 		}
 	}
-	return nil
-}
-
-// list is a flag that may be repeated.
-type list []string
-
-func (l *list) String() string { return strings.Join(*l, ", ") }
-
-func (l *list) Set(text string) error {
-	*l = append(*l, text)
 	return nil
 }

@@ -2,7 +2,8 @@
 // vocabulary, or become one outside of its constants. Each closed set of words of this
 // module is a named type with documented constants, and a literal beside it is a second
 // spelling that no compiler checks. A type is a vocabulary where its package declares a
-// constant of it. Comparisons in tests are read, too.
+// constant of it. Comparisons in tests are read, too; of calls, those of package strings that
+// ask for a part.
 //
 // Outside of tests no string is compared with a literal at all, but in readers of formats:
 // internal/arch has that rule, which needs no types.
@@ -86,6 +87,10 @@ func (c *checker) visit(n ast.Node) bool {
 			c.compare(n.X, n.Y)
 			c.compare(n.Y, n.X)
 		}
+	case *ast.CallExpr:
+		if asksForPart(n) {
+			c.compare(n.Args[0], n.Args[1])
+		}
 	case *ast.SwitchStmt:
 		if n.Tag == nil {
 			return true
@@ -97,6 +102,19 @@ func (c *checker) visit(n ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// partsOf are the functions of package strings that compare a part of their first argument with the second.
+var partsOf = []string{"Contains", "EqualFold", "HasPrefix", "HasSuffix", "CutPrefix", "CutSuffix", "TrimPrefix",
+	"TrimSuffix"}
+
+func asksForPart(call *ast.CallExpr) bool {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) != 2 || !slices.Contains(partsOf, fun.Sel.Name) {
+		return false
+	}
+	pkg, ok := fun.X.(*ast.Ident)
+	return ok && pkg.Name == "strings"
 }
 
 // made notes a literal that becomes a word of a vocabulary outside the declarations of

@@ -1,6 +1,8 @@
 // Package words has every kind of comparison that the check judges.
 package words
 
+import "strings"
+
 // Stage is a closed set.
 type Stage string
 
@@ -33,15 +35,17 @@ func judge(s Stage, n Name, l Level, t string) int {
 		return 3
 	case l.String() == "low": // 4
 		return 4
+	case strings.HasPrefix(string(s), "pre"), strings.HasPrefix(t, "pre"): // 5, and none
+		return 5
 	}
 	switch s {
 	case Decode:
-	case "prefill": // 5
+	case "prefill": // 6
 	}
-	return 5
+	return 6
 }
 
 // made is of a word that is spelled twice.
-var made Stage = "decode" // 6
+var made Stage = "decode" // 7
 
 var _ = judge
