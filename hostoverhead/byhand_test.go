@@ -199,10 +199,12 @@ func TestFirstCallOfAnOperator(t *testing.T) {
 	}
 }
 
-// TestLateWithoutAWait: where one stream works and nothing waits for an event, the late start is not said to be one.
+// TestLateWithoutAWait: where nothing waits for an event, the late start is not said to be one, however many streams work.
 func TestLateWithoutAWait(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		tl := hosttest.NewTimeline()
+		tl.Add(trace.EventData{Kind: event.Kernel, Name: "beside", Start: 910_000, Duration: 1000, Stream: 8, Process: 1,
+			Scope: "a"})
 		for i := range int64(8) {
 			at := 1000 * i
 			if wait {

@@ -34,7 +34,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
 			if what := table.Cut(table.Clean(n.Name), wideName); what != c.Cause.Info().Title &&
-				c.Cause != finding.GPUDispatch && !c.saysItself() { // whose gaps have no other name
+				c.Cause != finding.GPUDispatch { // whose gaps have no other name
 				f.Evidence = fmt.Sprintf("Largest part: %s (%s).", what, percentOf(n.StepsNS, c.StepsNS))
 			}
 		}

@@ -61,7 +61,7 @@ var details = [...]string{
 	detailCatchUp:        "the host catches up after the queue was emptied",
 	detailQueued:         "gap between queued kernels",
 	detailInGraph:        "between kernels of a graph replay",
-	detailLate:           "queued, then waited for an event or a signal",
+	detailLate:           "queued, then likely waited for an event or a signal",
 	detailLateCollective: "a queued collective started late",
 	detailStalled:        "queued, and late without a recorded wait",
 	detailFirst:          "first call",
@@ -303,7 +303,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		c, p.detail = finding.OtherRanks, detailLateCollective
 	case int(g.d.heads[g.kernel.Stream()]) == g.next:
 		c, p.detail = finding.UnknownCause, detailBefore
-	case len(g.d.heads) == 1 && !l.events: // one stream works
+	case !l.events:
 		p.detail = detailStalled
 	}
 	p.cause = c

@@ -36,7 +36,8 @@ const (
 	SystemCall
 	// GPUDispatch: the next work was already queued; the device takes this long to start it.
 	GPUDispatch
-	// Dependency: the next work was already queued, but starts so late that it waited for an event or a signal.
+	// Dependency: the next work was already queued, but starts late: it waits for an event or a signal, or the GPU
+	// runs another process. Which one it is, a trace seldom shows.
 	Dependency
 	// OtherRanks: the host exchanges something with other ranks, or the next kernel is a collective that was
 	// already queued.
@@ -63,7 +64,7 @@ const (
 	HostWork
 	HostWaiting
 	DispatchGroup
-	EventGroup
+	QueuedGroup
 	RanksGroup
 	TransferGroup
 	RequestsGroup
@@ -73,7 +74,7 @@ const (
 	numGroups
 )
 
-var groupWords = [numGroups]string{"", "host work", "host waiting", "GPU dispatch", "waits for events", "other ranks",
+var groupWords = [numGroups]string{"", "host work", "host waiting", "GPU dispatch", "queued work late", "other ranks",
 	"transfers", "no requests", "profiler", "unknown"}
 
 // Groups lists all groups but NoGroup, in report order.
@@ -191,10 +192,10 @@ var causes = [NumCauses]struct {
 		"the GPU takes time between queued kernels",
 		Advice{Do: "Fuse short kernels."},
 		"", "#6f9d9d"}},
-	Dependency: {"dependency", CauseInfo{EventGroup, "Queued work starts late",
-		"The next work was already queued and starts late: it waits for an event, a signal, or another process on the GPU.",
+	Dependency: {"dependency", CauseInfo{QueuedGroup, "Queued work starts late",
+		"The next work was already queued and starts late: it waits for an event or a signal, or the GPU runs another process.",
 		"work was queued and did not start",
-		Advice{Do: "Find what the stream waits for: an event, a signal of another rank, or another process on the GPU. " +
+		Advice{Do: "Find what the stream waits for: another process on the GPU (nvidia-smi), an event, or a signal of another rank. " +
 			"Pass `--trace DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was already queued.",
