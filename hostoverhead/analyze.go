@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -39,7 +38,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 	var accounts []*account
 	for i, a := range ranks {
 		w, list, err := accountsOf(ctx, a, &o, len(ranks) == 1)
-		if errors.Is(err, names.ErrNoKernels) {
+		if errors.Is(err, layer.ErrNoKernels) {
 			continue
 		}
 		if err != nil {
@@ -54,7 +53,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 		accounts = append(accounts, list...)
 	}
 	if len(v.Ranks) == 0 {
-		return &Verdict{Schema: schema}, names.ErrNoKernels
+		return &Verdict{Schema: schema}, layer.ErrNoKernels
 	}
 	if len(accounts) > 1 {
 		v.join(runOf(ranks, v.Ranks, accounts), func(row *fleet.Row) int { i, _ := strconv.Atoi(row.File); return i })
@@ -63,7 +62,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 }
 
 // accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
-// that where it is the only trace. The error is names.ErrNoKernels, or ctx's.
+// that where it is the only trace. The error is layer.ErrNoKernels, or ctx's.
 func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
 	w, err := newWorkload(ctx, a)
 	if err != nil {

@@ -225,7 +225,7 @@ func (w *recording) events(lane event.Lane) iter.Seq[trace.Event] {
 	}
 }
 
-// newRecording looks at a trace. The error is names.ErrNoKernels, or that of a context that has ended.
+// newRecording looks at a trace. The error is layer.ErrNoKernels, or that of a context that has ended.
 func newRecording(ctx context.Context, a *layer.Analysis) (*recording, error) {
 	t := a.Trace()
 	w := &recording{t: t, layers: a, general: names.ByName(t, names.Generalise), only: onlyGPU(a), ended: ctx.Err,
@@ -239,7 +239,7 @@ func newRecording(ctx context.Context, a *layer.Analysis) (*recording, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, names.ErrNoKernels
+	return nil, layer.ErrNoKernels
 }
 
 // ranks is how many GPUs the figures are sums over.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -29,7 +28,7 @@ func Digest(ctx context.Context, run string, file trace.File, a *layer.Analysis)
 		return []fleet.Rank{base}, nil
 	}
 	w, accounts, err := accountsOf(ctx, a, &Options{}, false)
-	if err != nil && !errors.Is(err, names.ErrNoKernels) {
+	if err != nil && !errors.Is(err, layer.ErrNoKernels) {
 		return nil, fmt.Errorf("%s: %w", file.Path, err)
 	}
 	var out []fleet.Rank

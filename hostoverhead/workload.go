@@ -55,7 +55,7 @@ type deviceWork struct {
 	exchange, compute int64 // time of the kernels that exchange data between GPUs, and that in which others run
 }
 
-// newWorkload collects what the analyses share. The error is names.ErrNoKernels, or that of a context that has ended.
+// newWorkload collects what the analyses share. The error is layer.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	t := a.Trace()
 	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: drivesOf(t),
@@ -73,7 +73,7 @@ func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	}
 	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return d.count == 0 })
 	if len(w.devices) == 0 {
-		return nil, names.ErrNoKernels
+		return nil, layer.ErrNoKernels
 	}
 	slices.SortFunc(w.devices, func(x, y *deviceWork) int { return cmp.Compare(x.id, y.id) })
 	return w, nil

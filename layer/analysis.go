@@ -105,7 +105,7 @@ func (a *Analysis) Trace() *trace.Trace { return a.trace }
 // the trace has no GPU work, [ErrRange] where it has none on that GPU.
 func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 	if len(a.Devices) == 0 {
-		return nil, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
+		return nil, ErrNoKernels
 	}
 	if id == nil {
 		return &a.Devices[0], nil

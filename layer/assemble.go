@@ -58,7 +58,7 @@ func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Opti
 	a = newAnalysis(t, opts)
 	a.Boundaries = boundariesGiven
 	if len(a.Devices) == 0 {
-		return nil, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
+		return nil, ErrNoKernels
 	}
 	of := map[trace.DeviceID][]GivenPass{}
 	for p := range passes {

@@ -193,9 +193,10 @@ var causes = [NumCauses]struct {
 		Advice{Do: "Fuse short kernels."},
 		"", "#6f9d9d"}},
 	Dependency: {"dependency", CauseInfo{QueuedGroup, "Queued work starts late",
-		"The next work was already queued and starts late: it waits for an event or a signal, or the GPU runs another process.",
+		"The next work was already queued and starts late: it waits for an event or a signal, or the GPU runs " +
+			"another process.",
 		"work was queued and did not start",
-		Advice{Do: "Find what the stream waits for: another process on the GPU (nvidia-smi), an event, or a signal of another rank. " +
+		Advice{Do: "Find what the stream waits for: another process on the GPU, an event, or a signal of another rank. " +
 			"Pass `--trace DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was already queued.",

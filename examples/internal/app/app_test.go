@@ -16,6 +16,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/layer"
 )
 
 // hello is a program that prints its flags; --fail makes it fail half-way.
@@ -249,6 +250,25 @@ func TestNearest(t *testing.T) {
 		strings.Repeat("x", 1000): ""} {
 		if got := app.Nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestPlainErrors: a command line shows an error without packages and system calls; what only resembles them stays.
+func TestPlainErrors(t *testing.T) {
+	_, gone := os.Open("/nonexistent/x.json")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("strata: %w", gone), "/nonexistent/x.json: no such file or directory"},
+		{fmt.Errorf("a.json: %w", layer.ErrNoKernels), "a.json: " +
+			strings.TrimPrefix(layer.ErrNoKernels.Error(), "layer: ")},
+		{errors.New("my layer: 3 of trace"), "my layer: 3 of trace"},
+		{errors.New("not a layer: trace"), "not a layer: trace"},
+	} {
+		if got := app.Plain(c.err); got != c.want {
+			t.Errorf("Plain(%q) = %q, want %q", c.err, got, c.want)
 		}
 	}
 }

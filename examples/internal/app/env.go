@@ -71,6 +71,11 @@ func (e *Env) Notef(format string, args ...any) {
 	if e.Quiet {
 		return
 	}
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			args[i] = Plain(err)
+		}
+	}
 	e.progress.clear()
 	fmt.Fprintln(e.Stderr, table.Clean(fmt.Sprintf(format, args...)))
 }

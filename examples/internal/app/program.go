@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -288,12 +289,33 @@ func emptyPath(fs *flag.FlagSet) (name string) {
 
 // fail prints an error in one line, and returns the exit code.
 func (p Program) fail(stderr io.Writer, err error) int {
-	fmt.Fprintf(stderr, "%s: %s\n", p.Name, table.Clean(strings.TrimSpace(err.Error())))
+	fmt.Fprintf(stderr, "%s: %s\n", p.Name, Plain(err))
 	return exitCode(err)
 }
 
 // wrong prints an error of usage in one line.
 func (p Program) wrong(stderr io.Writer, err error) int {
-	fmt.Fprintf(stderr, "%s: %s (see %s -h)\n", p.Name, table.Clean(strings.TrimSpace(err.Error())), p.Name)
+	fmt.Fprintf(stderr, "%s: %s (see %s -h)\n", p.Name, Plain(err), p.Name)
 	return ExitUsage
 }
+
+// Plain is an error's text for the reader of a command line: without the names of Go packages that errors carry for
+// programs that embed these, and without the system call that did not find a file.
+func Plain(err error) string {
+	text := err.Error()
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		text = strings.Replace(text, file.Error(), file.Path+": "+file.Err.Error(), 1)
+	}
+	parts := strings.Split(strings.TrimSpace(text), ": ")
+	for i := len(parts) - 2; i >= 0; i-- { // the last part says what is wrong
+		if slices.Contains(packages, parts[i]) {
+			parts = slices.Delete(parts, i, i+1)
+		}
+	}
+	return table.Clean(strings.Join(parts, ": "))
+}
+
+// packages are the packages whose errors begin with their name.
+var packages = []string{"capture", "classify", "hostoverhead", "layer", "perfetto", "pftrace", "profile", "strata", "trace",
+	"triage"}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // TestAliases: words that users of other tools try first run the command that answers, or name it.
@@ -109,6 +110,49 @@ func TestWrongFiles(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q, want %q in it", c.file, r.Code, last, c.says)
 		}
 	}
+}
+
+// TestErrorsAreForReaders: every command names the file and what is wrong, and neither a Go package nor a system call.
+func TestErrorsAreForReaders(t *testing.T) {
+	dir := t.TempDir()
+	cpu := filepath.Join(dir, "cpu.json")
+	if err := os.WriteFile(cpu, []byte(`{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,`+
+		`"pid":1,"tid":1}]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "missing.json")
+	commands := []string{"report", "layers", "breakdown", "light", "triage", "host", "what-if", "export", "perfetto"}
+	for _, c := range commands {
+		for path, says := range map[string]string{missing: missing + ": no such file or directory", cpu: cpu} {
+			r := run(t, "", c, path)
+			lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
+			last := lines[len(lines)-1]
+			if r.Code == 0 || !strings.HasPrefix(last, "strata "+c+": ") || !strings.Contains(last, says) {
+				t.Errorf("%s %s: exit code %d, %q, want %q in it", c, path, r.Code, last, says)
+			}
+			for _, word := range append([]string{"stat ", "open "}, commandPackages(t)...) {
+				if strings.Contains(last, ": "+word) {
+					t.Errorf("%s %s: %q says %q", c, path, last, word)
+				}
+			}
+		}
+	}
+}
+
+// commandPackages are the beginnings of errors of the module's public packages.
+func commandPackages(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(testdata.Root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{"strata: "}
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name()+": ")
+		}
+	}
+	return out
 }
 
 // TestHelpOfEveryCommand: the short help of a command fits two screens.

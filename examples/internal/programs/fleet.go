@@ -214,7 +214,7 @@ func (o *fleetOptions) report(ctx context.Context, env *app.Env, ranks *strata.R
 		return err
 	}
 	if r.Ranks == 0 {
-		return fmt.Errorf("%s: %w: %s", ranks.Name, trace.ErrNoTrace, r.Verdict)
+		return fmt.Errorf("%w with GPU kernels in %s", trace.ErrNoTrace, ranks.Name)
 	}
 	if o.strict {
 		if err := app.Unread(r.Runs...); err != nil {

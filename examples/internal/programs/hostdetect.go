@@ -123,7 +123,7 @@ func (o hostDetectOptions) asJSON(env *app.Env) bool {
 // without kernels is a result for scripts.
 func noHostKernels(env *app.Env, t *trace.Trace, o hostDetectOptions, schema string, err error) error {
 	if o.asJSON(env) && (errors.Is(err, layer.ErrNoKernels) || errors.Is(err, published.ErrNoHostKernels)) {
-		if werr := env.WriteJSON(HostErrorDocument{schema, err.Error(), t.Health()}); werr != nil {
+		if werr := env.WriteJSON(HostErrorDocument{schema, app.Plain(err), t.Health()}); werr != nil {
 			return werr
 		}
 	}
@@ -225,7 +225,7 @@ func (o hostDetectOptions) verdict(ctx context.Context, env *app.Env) (*hostover
 	settings.Labels = labels
 	v, err := hostoverhead.Analyze(ctx, ranks, settings)
 	if errors.Is(err, layer.ErrNoKernels) {
-		err = noHostKernels(env, ranks[0].Trace(), o, v.Schema, err)
+		err = noHostKernels(env, ranks[0].Trace(), o, v.Schema, fmt.Errorf("%s: %w", env.TraceName(), err))
 	}
 	return v, ranks, err
 }

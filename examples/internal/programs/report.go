@@ -82,9 +82,10 @@ func (o *reportOptions) run(ctx context.Context, env *app.Env) error {
 	if err := env.Judged(*checks); err != nil || r.Health != trace.HealthUnusable || len(env.FailOn.List) > 0 {
 		return err
 	}
-	text := "no GPU time in this trace"
+	text := "no GPU time in " + r.Name
 	if len(r.Findings) > 0 {
-		text += ": " + strings.TrimSuffix(r.Findings[0].Do, ".")
+		do := strings.TrimSuffix(r.Findings[0].Do, ".")
+		text += " (" + strings.ToLower(do[:1]) + do[1:] + ")"
 	}
 	return app.Shown(errors.New(text))
 }

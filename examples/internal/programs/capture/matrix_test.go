@@ -30,7 +30,7 @@ func TestMatrix(t *testing.T) {
 	args := append(apptest.FastLive, "--plan", plan, "--trace-timeout", "2s", "--num-steps", "1")
 
 	got := apptest.Run(t, matrixProgram(), args...)
-	if got.Code != live.ExitIncomplete || !strings.Contains(got.Stderr, "alone: single: capture: no decode trace") {
+	if got.Code != live.ExitIncomplete || !strings.Contains(got.Stderr, "alone: single: no decode trace") {
 		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)
 	}
 	if !strings.Contains(got.Stdout, "Two of a kind") || !strings.Contains(got.Stdout, "pair") {

@@ -189,7 +189,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	}
 	// the published script prints empty tables
 	if len(report.Stages) == 0 && *o.fuseMode != keyword && live.Invalid(report.Capture) == nil {
-		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
+		return fmt.Errorf("%s: %w", in.FormalPaths[0], layer.ErrNoKernels)
 	}
 	profile := report.WriteProfile
 	if *o.fuseMode == keyword {
