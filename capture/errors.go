@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -192,12 +193,8 @@ func says(err error, phrases ...string) bool {
 	if !errors.As(err, &se) {
 		return false
 	}
-	for _, p := range phrases {
-		if strings.Contains(strings.ToLower(se.Body), p) {
-			return true
-		}
-	}
-	return false
+	body := strings.ToLower(se.Body)
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(body, p) })
 }
 
 // firstOf lists some names of many.

@@ -73,9 +73,7 @@ func add(tr *pftrace.Track, name string, start, end trace.Time, args map[string]
 			last.Args = map[string]any{}
 		}
 		last.Args["overlaps_next_us"] = float64(last.End-start) / 1e3
-		if start < last.Start {
-			start = last.Start
-		}
+		start = max(start, last.Start)
 		last.End = start
 	}
 	tr.Spans = append(tr.Spans, pftrace.Span{Name: name, Start: start, End: max(start, end), Args: args})

@@ -17,13 +17,7 @@ import (
 
 // TestModuleKeepsTheRules runs every rule on this module.
 func TestModuleKeepsTheRules(t *testing.T) {
-	src, err := Load(os.DirFS(testdata.Root(t)), testdata.Module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(src.Packages) < 3 {
-		t.Fatalf("Load found %d packages, want at least 3", len(src.Packages))
-	}
+	src := own(t)
 	rules := []struct {
 		name  string
 		check func(*Source) []string
@@ -54,6 +48,19 @@ func TestModuleKeepsTheRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// own is the source of this module.
+func own(t *testing.T) *Source {
+	t.Helper()
+	src, err := Load(os.DirFS(testdata.Root(t)), testdata.Module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(src.Packages) < 3 {
+		t.Fatalf("Load found %d packages, want at least 3", len(src.Packages))
+	}
+	return src
 }
 
 // module is the path of the small modules the rules are tried on.

@@ -275,12 +275,7 @@ func (b *deviceBuilder) choose() {
 }
 
 func (b *deviceBuilder) full(start int64) bool {
-	for _, w := range b.t.Full {
-		if start >= w[0] && start < w[1] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.t.Full, func(w [2]int64) bool { return start >= w[0] && start < w[1] })
 }
 
 func (b *deviceBuilder) kernels() {

@@ -1,7 +1,9 @@
 package pftrace
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -155,7 +157,7 @@ func (d *reader) release(t *track) {
 
 // finish stores what still waits: nothing else follows.
 func (d *reader) finish() {
-	ids := sorted(d.tracks)
+	ids := slices.Sorted(maps.Keys(d.tracks))
 	for _, id := range ids {
 		if t := d.tracks[id]; t.of == nil {
 			d.belongs(t)

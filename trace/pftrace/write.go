@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,7 +229,7 @@ func (x *writer) describe() {
 	x.packet(at, packetChrome, wire.Msg(nil, chromeMetadata,
 		wire.Msg(wire.Str(nil, chromeName, recordedKey), chromeText, value)))
 	seen := map[uint64]bool{}
-	for _, i := range sorted(x.threads) {
+	for _, i := range slices.Sorted(maps.Keys(x.threads)) {
 		th := x.t.Thread(i)
 		pid, parent := x.process(th)
 		if !seen[parent] {
@@ -291,20 +292,20 @@ func (x *writer) interned() []byte {
 			entry(internedNames, uint64(id)+1, x.t.Name(trace.NameID(id)))
 		}
 	}
-	for _, c := range sorted(x.categories) {
+	for _, c := range slices.Sorted(maps.Keys(x.categories)) {
 		entry(internedCategories, x.categories[c], c)
 	}
 	for i, s := range stageNames {
 		entry(internedStages, uint64(i+1), s)
 	}
-	for _, q := range sorted(x.queues) {
+	for _, q := range slices.Sorted(maps.Keys(x.queues)) {
 		entry(internedStages, x.queues[q], "stream "+strconv.FormatInt(int64(q), 10))
 	}
 	var specs []byte
-	for _, name := range sorted(x.counters) {
+	for _, name := range slices.Sorted(maps.Keys(x.counters)) {
 		specs = wire.Msg(specs, counterSpecs, wire.Str(wire.Num(nil, 1, x.counters[name]), 2, name))
 	}
-	for _, gpu := range sorted(x.gpus) {
+	for _, gpu := range slices.Sorted(maps.Keys(x.gpus)) {
 		m := wire.Msg(wire.Num(nil, internedID, uint64(gpu)+2), 2, specs) // a counter of no GPU has the number 1
 		in = wire.Msg(in, internedCounters, wire.Num(m, 3, uint64(gpu)))
 	}
@@ -318,15 +319,6 @@ func (x *writer) flagged(at int64, interned []byte) {
 	}
 	b := wire.Num(wire.Num(wire.Num(nil, packetTimestamp, uint64(at)), packetSequence, 1), packetFlags, flagCleared)
 	_, x.err = x.w.Write(wire.Msg(nil, tracePacket, wire.Msg(b, packetInterned, interned)))
-}
-
-func sorted[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // event writes one event.
@@ -429,7 +421,7 @@ func (x *writer) tracks() {
 		for _, s := range tr.Spans {
 			m := wire.Str(wire.Num(wire.Num(nil, eventType, typeBegin), eventTrack, track), eventName, s.Name)
 			m = wire.Num(m, eventCategoryID, x.categories[x.o.Category])
-			for _, k := range sorted(s.Args) {
+			for _, k := range slices.Sorted(maps.Keys(s.Args)) {
 				v, err := json.Marshal(s.Args[k])
 				if err != nil {
 					x.err = cmp.Or(x.err, fmt.Errorf("pftrace: %w", err))

@@ -2,6 +2,7 @@ package rocprof
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -238,11 +239,8 @@ func (r *reader) part(key string) error {
 			const gpu = 2
 			if a.Type == gpu {
 				r.agents[a.ID.Handle] = &a
-				name := a.Product
-				if name == "" {
-					name = a.Name
-				}
-				r.b.Meta.Devices = append(r.b.Meta.Devices, trace.GPU{ID: a.device(), Name: name, SMs: a.Units})
+				r.b.Meta.Devices = append(r.b.Meta.Devices, trace.GPU{ID: a.device(), Name: cmp.Or(a.Product, a.Name),
+					SMs: a.Units})
 			}
 			return nil
 		})
@@ -273,14 +271,8 @@ func (r *reader) part(key string) error {
 			if err := r.decode(&s); err != nil {
 				return err
 			}
-			name := s.Formatted
-			if name == "" {
-				name = strings.TrimSuffix(s.Demangled, " [clone .kd]")
-			}
-			if name == "" {
-				name = strings.TrimSuffix(s.Name, ".kd")
-			}
-			r.kernels[s.ID] = strings.Clone(name)
+			r.kernels[s.ID] = strings.Clone(cmp.Or(s.Formatted, strings.TrimSuffix(s.Demangled, " [clone .kd]"),
+				strings.TrimSuffix(s.Name, ".kd")))
 			return nil
 		})
 	case "callback_records":

@@ -1,6 +1,7 @@
 package rocprof
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -225,11 +226,8 @@ const agentGPU = "GPU"
 func (r *rocpd) readAgents(suffix string) error {
 	return r.rows(suffix, agents, nil, func(s *joined) error {
 		if s.text(0) == agentGPU {
-			name := s.text(3)
-			if name == "" {
-				name = s.text(2)
-			}
-			r.b.Meta.Devices = append(r.b.Meta.Devices, trace.GPU{ID: trace.DeviceID(s.int(1)), Name: name})
+			r.b.Meta.Devices = append(r.b.Meta.Devices, trace.GPU{ID: trace.DeviceID(s.int(1)),
+				Name: cmp.Or(s.text(3), s.text(2))})
 		}
 		return nil
 	}, "t.type", "t.type_index", "t.name", "t.product_name")
@@ -247,10 +245,7 @@ func (r *rocpd) readKernels(suffix string) error {
 	joins := []join{{"k", "rocpd_info_kernel_symbol", "t.kernel_id"}, {"e", "rocpd_event", "t.event_id"},
 		{"a", agents, "t.agent_id"}}
 	return r.rows(suffix, "rocpd_kernel_dispatch", joins, func(s *joined) error {
-		name := s.text(2)
-		if name == "" {
-			name = strings.TrimSuffix(s.text(3), ".kd")
-		}
+		name := cmp.Or(s.text(2), strings.TrimSuffix(s.text(3), ".kd"))
 		three := func(i int) [3]int64 { return [3]int64{s.int(i), s.int(i + 1), s.int(i + 2)} }
 		r.l.add(activity{trace.EventData{Kind: event.Kernel, Name: name, Start: s.int(0),
 			Duration: s.int(1) - s.int(0), Device: device(s, 5, 6),

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -162,12 +163,10 @@ func (n named) reads(file os.FileInfo) bool {
 	if err != nil {
 		return false // the program reports it
 	}
-	for _, f := range list {
-		if at, err := os.Stat(f.Path); err == nil && os.SameFile(at, file) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(f trace.File) bool {
+		at, err := os.Stat(f.Path)
+		return err == nil && os.SameFile(at, file)
+	})
 }
 
 func isFile(f *os.File, info os.FileInfo) bool {

@@ -3,6 +3,7 @@ package programs
 import (
 	"encoding/json"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -56,14 +57,8 @@ type ExportedRow struct {
 	Link string `json:"link"`
 }
 
-// exportHeader is the first line of the CSV.
-var exportHeader = []string{
-	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
-	"canonical", "cpu_op", "location", "module", "correlation", "graph",
-	"operator", "part", "operator_confidence", "model_line",
-	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block", "layer_from_end",
-	"floor_basis", "link",
-}
+// exportColumns are the fields of a row, which are the columns of CSV.
+var exportColumns = reflect.VisibleFields(reflect.TypeFor[ExportedRow]())
 
 // rowWriter writes rows in one of the formats.
 type rowWriter interface {
@@ -80,58 +75,33 @@ type csvWriter struct {
 
 // newCSV writes the header and returns the writer of rows.
 func newCSV(w io.Writer, safe bool) csvWriter {
-	c := table.NewCSV(w)
-	c.Header(exportHeader...)
-	return csvWriter{c, safe, map[string]string{}}
-}
-
-func (c csvWriter) write(r *ExportedRow) error {
-	c.Int(int64(r.Index))
-	c.Int(r.Start)
-	c.Int(r.Duration)
-	c.Int(r.Device)
-	c.Int(r.Stream)
-	c.String(r.Kind)
-	c.Int(int64(r.Pass))
-	c.Int(int64(r.Layer))
-	c.String(r.Half)
-	c.String(r.Stage)
-	c.text(r.Category)
-	c.text(r.Name)
-	c.text(r.Canonical)
-	c.text(r.CPUOp)
-	c.text(r.Location)
-	c.text(r.Module)
-	c.Uint(r.Correlation)
-	c.Int(int64(r.Graph))
-	c.text(r.Operator)
-	c.String(r.Part)
-	c.Float(r.OperatorConfidence)
-	c.text(r.ModelLine)
-	c.Int(r.Tokens)
-	c.known(float64(r.M))
-	c.known(float64(r.N))
-	c.known(float64(r.K))
-	c.known(r.GFLOP)
-	c.known(float64(r.Bytes))
-	c.known(float64(r.Floor))
-	c.String(r.Bound)
-	c.known(r.PeakShare)
-	c.String(r.Grid)
-	c.String(r.Block)
-	c.Int(int64(r.LayerFromEnd))
-	c.String(r.FloorBasis)
-	c.String(r.Link)
-	return c.End()
-}
-
-// known writes a figure that is 0 where it is not known.
-func (c csvWriter) known(v float64) {
-	if v == 0 {
-		c.String("")
-		return
+	c := csvWriter{table.NewCSV(w), safe, map[string]string{}}
+	for _, f := range exportColumns {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		c.String(name)
 	}
-	c.Float(v)
+	_ = c.End() // the first row has its error, too
+	return c
+}
+
+// write leaves a cell empty where JSON has no field: of a figure that is 0 where it is not known.
+func (c csvWriter) write(r *ExportedRow) error {
+	row := reflect.ValueOf(r).Elem()
+	for i := range exportColumns {
+		switch v := row.Field(i); {
+		case v.Kind() == reflect.String:
+			c.text(v.String())
+		case v.IsZero() && strings.HasSuffix(string(exportColumns[i].Tag), `,omitempty"`):
+			c.String("")
+		case v.CanInt():
+			c.Int(v.Int())
+		case v.CanUint():
+			c.Uint(v.Uint())
+		default:
+			c.Float(v.Float())
+		}
+	}
+	return c.End()
 }
 
 func (c csvWriter) flush() error { return c.Flush() }

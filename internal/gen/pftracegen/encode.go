@@ -2,6 +2,7 @@ package pftracegen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -179,12 +180,7 @@ func (e *encoder) begin(ev event, track uint64) []byte {
 }
 
 func (e *encoder) label(key, other, id string) string {
-	for _, s := range []string{e.labels[key], other} {
-		if s != "" {
-			return s
-		}
-	}
-	return id
+	return cmp.Or(e.labels[key], other, id)
 }
 
 // number is an id as the format holds it: texts are numbered.
