@@ -108,9 +108,8 @@ func DoubtCodes() []DoubtCode {
 func (c DoubtCode) String() string { return string(c) }
 
 // UnmarshalText refuses words that are no code.
-func (c *DoubtCode) UnmarshalText(text []byte) (err error) {
-	*c, err = vocabulary.Parse("doubt", DoubtCodes(), string(text))
-	return err
+func (c *DoubtCode) UnmarshalText(text []byte) error {
+	return vocabulary.Set(c, "doubt", text, DoubtCodes()...)
 }
 
 // topic is the row of a code.

@@ -39,12 +39,8 @@ func (a Answer) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText accepts the word of an answer, or none.
-func (a *Answer) UnmarshalText(text []byte) (err error) {
-	*a = ""
-	if len(text) > 0 {
-		*a, err = vocabulary.Parse("answer", Answers(), string(text))
-	}
-	return err
+func (a *Answer) UnmarshalText(text []byte) error {
+	return vocabulary.Set(a, "answer", text, append(Answers(), "")...)
 }
 
 // Doubts are findings without a size: reasons not to believe a verdict, or not to believe that the window shows what

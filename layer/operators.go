@@ -33,33 +33,19 @@ const (
 )
 
 // partWords has the word of each part.
-var partWords = [...]string{PartMain: "main", PartQuant: "quant", PartReduce: "reduce", PartCopy: "copy",
-	PartScores: "scores", PartSoftmax: "softmax", PartValues: "values"}
+var partWords = vocabulary.New[Part]("part of an operator", "main", "quant", "reduce", "copy", "scores", "softmax", "values")
 
 // Parts lists all parts.
-func Parts() []Part {
-	list := make([]Part, len(partWords))
-	for i := range list {
-		list[i] = Part(i)
-	}
-	return list
-}
+func Parts() []Part { return partWords.All(PartMain) }
 
 // String returns the word of p.
-func (p Part) String() string {
-	if int(p) >= len(partWords) {
-		return "invalid"
-	}
-	return partWords[p]
-}
+func (p Part) String() string { return partWords.Word(p) }
 
 // MarshalText returns the word of p.
-func (p Part) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p Part) MarshalText() ([]byte, error) { return partWords.Text(p) }
 
 // UnmarshalText reads a word that [Part.String] returns; others are an error.
-func (p *Part) UnmarshalText(text []byte) error {
-	return vocabulary.Read(p, "part of an operator", Parts(), text)
-}
+func (p *Part) UnmarshalText(text []byte) error { return partWords.Read(p, text) }
 
 var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan",
 	operator.ByDims: "shape", operator.Module: "module"}

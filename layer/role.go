@@ -40,9 +40,8 @@ func (r Role) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText accepts the word of a role, or none.
-func (r *Role) UnmarshalText(text []byte) (err error) {
-	*r, err = vocabulary.Parse("role of a model", Roles(), string(text))
-	return err
+func (r *Role) UnmarshalText(text []byte) error {
+	return vocabulary.Set(r, "role of a model", text, Roles()...)
 }
 
 // roleSigns is what the kernels of a model show.

@@ -32,9 +32,8 @@ func Splits() []Split {
 func (s Split) String() string { return string(s) }
 
 // UnmarshalText accepts the word of a split, or none.
-func (s *Split) UnmarshalText(text []byte) (err error) {
-	*s, err = vocabulary.Parse("split", Splits(), string(text))
-	return err
+func (s *Split) UnmarshalText(text []byte) error {
+	return vocabulary.Set(s, "split", text, Splits()...)
 }
 
 // PlanOp is one operator of a plan with the sizes its work is counted from, all

@@ -90,9 +90,8 @@ func (k Kind) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText accepts the word of a kind.
-func (k *Kind) UnmarshalText(text []byte) (err error) {
-	*k, err = vocabulary.Parse("kind of edit", Kinds(), string(text))
-	return err
+func (k *Kind) UnmarshalText(text []byte) error {
+	return vocabulary.Set(k, "kind of edit", text, Kinds()...)
 }
 
 // Edit is one change.

@@ -74,28 +74,23 @@ const (
 	numGroups
 )
 
-var groupWords = [numGroups]string{"", "host work", "host waiting", "GPU dispatch", "queued work late", "other ranks",
-	"transfers", "no requests", "profiler", "unknown"}
+var groups = vocabulary.New[Group]("group of causes", "", "host work", "host waiting", "GPU dispatch", "queued work late",
+	"other ranks", "transfers", "no requests", "profiler", "unknown")
 
 // Groups lists all groups but NoGroup, in report order.
-func Groups() []Group { return list[Group](NoGroup+1, numGroups) }
+func Groups() []Group { return groups.All(NoGroup + 1) }
 
 // Host reports whether the host costs the time of the group.
 func (g Group) Host() bool { return g == HostWork || g == HostWaiting }
 
 // String returns the group's word.
-func (g Group) String() string { return word(groupWords[:], g) }
+func (g Group) String() string { return groups.Word(g) }
 
 // MarshalText returns the group's word.
-func (g Group) MarshalText() ([]byte, error) {
-	return []byte(g.String()), check("group of causes", g, numGroups)
-}
+func (g Group) MarshalText() ([]byte, error) { return groups.Text(g) }
 
 // UnmarshalText accepts the word of a group.
-func (g *Group) UnmarshalText(text []byte) (err error) {
-	*g, err = vocabulary.Parse("group of causes", list(NoGroup, numGroups), string(text))
-	return err
-}
+func (g *Group) UnmarshalText(text []byte) error { return groups.Read(g, text) }
 
 // CauseInfo is the row of a cause: all that consumers show of it.
 type CauseInfo struct {
@@ -120,10 +115,7 @@ const (
 )
 
 // causes has one row a cause.
-var causes = [NumCauses]struct {
-	word string
-	info CauseInfo
-}{
+var causes = [NumCauses]row[CauseInfo]{
 	NoCause: {"", CauseInfo{Colour: "#968c81"}},
 	HostCode: {"host-code", CauseInfo{HostWork, "Host code keeps the GPU waiting",
 		"The launching thread runs host code within a step.",
@@ -223,23 +215,22 @@ var causes = [NumCauses]struct {
 			"torch.profiler with_stack=True)."}, "", "#a09178"}},
 }
 
+var causeWords = wordsOf[Cause]("cause", causes[:])
+
 // Causes lists all causes but NoCause, in report order.
-func Causes() []Cause { return list(NoCause+1, NumCauses) }
+func Causes() []Cause { return causeWords.All(NoCause + 1) }
 
 // Info returns the cause's row.
-func (c Cause) Info() CauseInfo { return causes[known(c, NumCauses)].info }
+func (c Cause) Info() CauseInfo { return infoOf(causes[:], c) }
 
 // Group returns the group that the cause counts for.
-func (c Cause) Group() Group { return causes[known(c, NumCauses)].info.Group }
+func (c Cause) Group() Group { return infoOf(causes[:], c).Group }
 
 // String returns the cause's word.
-func (c Cause) String() string { return causes[known(c, NumCauses)].word }
+func (c Cause) String() string { return causeWords.Word(c) }
 
 // MarshalText returns the cause's word.
-func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), check("cause", c, NumCauses) }
+func (c Cause) MarshalText() ([]byte, error) { return causeWords.Text(c) }
 
 // UnmarshalText accepts the word of a cause.
-func (c *Cause) UnmarshalText(text []byte) (err error) {
-	*c, err = vocabulary.Parse("cause", list(NoCause, NumCauses), string(text))
-	return err
-}
+func (c *Cause) UnmarshalText(text []byte) error { return causeWords.Read(c, text) }

@@ -1,10 +1,6 @@
 package finding
 
-import (
-	"fmt"
-
-	"github.com/llmstrata/strata/internal/vocabulary"
-)
+import "github.com/llmstrata/strata/internal/vocabulary"
 
 // Kind is what sort of thing a finding is. Its word is stable.
 type Kind uint8
@@ -67,10 +63,7 @@ type KindInfo struct {
 	Advice Advice
 }
 
-var kinds = [numKinds]struct {
-	word string
-	info KindInfo
-}{
+var kinds = [numKinds]row[KindInfo]{
 	NoKind: {"", KindInfo{Title: "Nothing", Help: "No finding."}},
 	Health: {"health", KindInfo{"Damaged recording",
 		"The trace lacks events or holds wrong ones. Figures that rest on them are doubtful.", 3, "layers",
@@ -152,8 +145,10 @@ var kinds = [numKinds]struct {
 		Advice{Do: "Record all ranks of one run at the same time."}}},
 }
 
+var kindWords = wordsOf[Kind]("kind of finding", kinds[:])
+
 // Kinds lists all kinds but NoKind, in the order of the documentation.
-func Kinds() []Kind { return list[Kind](NoKind+1, numKinds) }
+func Kinds() []Kind { return kindWords.All(NoKind + 1) }
 
 // ByKernel reports whether findings of the kind rest on the times of single kernels.
 func (k Kind) ByKernel() bool {
@@ -165,49 +160,35 @@ func (k Kind) ByKernel() bool {
 }
 
 // Info returns the kind's row.
-func (k Kind) Info() KindInfo { return kinds[known(k, numKinds)].info }
+func (k Kind) Info() KindInfo { return infoOf(kinds[:], k) }
 
 // String returns the kind's word.
-func (k Kind) String() string { return kinds[known(k, numKinds)].word }
+func (k Kind) String() string { return kindWords.Word(k) }
 
 // MarshalText returns the kind's word.
-func (k Kind) MarshalText() ([]byte, error) {
-	return []byte(k.String()), check("kind of finding", k, numKinds)
-}
+func (k Kind) MarshalText() ([]byte, error) { return kindWords.Text(k) }
 
 // UnmarshalText accepts the word of a kind.
-func (k *Kind) UnmarshalText(text []byte) (err error) {
-	*k, err = vocabulary.Parse("kind of finding", list(NoKind, numKinds), string(text))
-	return err
+func (k *Kind) UnmarshalText(text []byte) error { return kindWords.Read(k, text) }
+
+// row is what is known of a value of a set.
+type row[I any] struct {
+	word string
+	info I
 }
 
-// list returns the values from first up to end.
-func list[T ~uint8](first, end T) (out []T) {
-	for v := first; v < end; v++ {
-		out = append(out, v)
+func wordsOf[T ~uint8, I any](set string, rows []row[I]) vocabulary.Words[T] {
+	words := make([]string, len(rows))
+	for i := range rows {
+		words[i] = rows[i].word
 	}
-	return out
+	return vocabulary.New[T](set, words...)
 }
 
-// known returns v, or the first value where v is none of the set.
-func known[T ~uint8](v, end T) T {
-	if v < end {
-		return v
+// infoOf is that of a value, of the first one for what is none of the set.
+func infoOf[T ~uint8, I any](rows []row[I], v T) I {
+	if int(v) < len(rows) {
+		return rows[v].info
 	}
-	return 0
-}
-
-func check[T ~uint8](set string, v, end T) error {
-	if v < end {
-		return nil
-	}
-	return fmt.Errorf("%s %d: %w", set, v, vocabulary.ErrUnknown)
-}
-
-// word is the word of a value, or its number where it is none of the set.
-func word[T ~uint8](words []string, v T) string {
-	if int(v) < len(words) {
-		return words[v]
-	}
-	return fmt.Sprintf("%T(%d)", v, v)
+	return rows[0].info
 }

@@ -78,12 +78,8 @@ func (s Stage) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText accepts the word of a stage, or none.
-func (s *Stage) UnmarshalText(text []byte) (err error) {
-	*s = ""
-	if len(text) > 0 {
-		*s, err = vocabulary.Parse("stage", Stages(), string(text))
-	}
-	return err
+func (s *Stage) UnmarshalText(text []byte) error {
+	return vocabulary.Set(s, "stage", text, append(Stages(), "")...)
 }
 
 // Band is how far an answer can be believed.
@@ -97,24 +93,19 @@ const (
 	High                    // nothing speaks against it
 )
 
-var bandWords = [...]string{"", "low", "medium", "high"}
+var bands = vocabulary.New[Band]("confidence", "", "low", "medium", "high")
 
 // Bands lists the bands from the lowest to the highest.
-func Bands() []Band { return []Band{BandUnknown, Low, Medium, High} }
+func Bands() []Band { return bands.All(BandUnknown) }
 
 // String returns the band's word.
-func (b Band) String() string { return word(bandWords[:], b) }
+func (b Band) String() string { return bands.Word(b) }
 
 // MarshalText returns the band's word.
-func (b Band) MarshalText() ([]byte, error) {
-	return []byte(b.String()), vocabulary.Check("confidence", Bands(), b)
-}
+func (b Band) MarshalText() ([]byte, error) { return bands.Text(b) }
 
 // UnmarshalText accepts the word of a band.
-func (b *Band) UnmarshalText(text []byte) (err error) {
-	*b, err = vocabulary.Parse("confidence", Bands(), string(text))
-	return err
-}
+func (b *Band) UnmarshalText(text []byte) error { return bands.Read(b, text) }
 
 // Measure says what the times of a [Size] are.
 type Measure uint8
@@ -127,13 +118,13 @@ const (
 	Changed                    // by this it differs from the other run
 )
 
-var measureWords = [...]string{"none", "at-most", "taken", "changed"}
+var measures = vocabulary.New[Measure]("measure", "none", "at-most", "taken", "changed")
 
 // Measures lists all measures.
-func Measures() []Measure { return []Measure{NoMeasure, Recoverable, Taken, Changed} }
+func Measures() []Measure { return measures.All(NoMeasure) }
 
 // String returns the measure's word.
-func (m Measure) String() string { return word(measureWords[:], m) }
+func (m Measure) String() string { return measures.Word(m) }
 
 // Amount is a time of the measure in a sentence: "up to 1.26 ms", "takes 843 µs", "+12.0 µs".
 func (m Measure) Amount(d time.Duration) string {
@@ -149,15 +140,10 @@ func (m Measure) Amount(d time.Duration) string {
 }
 
 // MarshalText returns the measure's word.
-func (m Measure) MarshalText() ([]byte, error) {
-	return []byte(m.String()), vocabulary.Check("measure", Measures(), m)
-}
+func (m Measure) MarshalText() ([]byte, error) { return measures.Text(m) }
 
 // UnmarshalText accepts the word of a measure.
-func (m *Measure) UnmarshalText(text []byte) (err error) {
-	*m, err = vocabulary.Parse("measure", Measures(), string(text))
-	return err
-}
+func (m *Measure) UnmarshalText(text []byte) error { return measures.Read(m, text) }
 
 // Basis says what a share is a share of.
 type Basis uint8
@@ -170,33 +156,31 @@ const (
 	OfGPU                 // the time of all GPU activities, streams added up
 )
 
-var bases = [...]struct{ word, title, each string }{{word: "none"}, {"step", "of step time", "Per step"},
-	{"window", "of the window", "In the window"}, {word: "gpu", title: "of GPU time"}}
+var (
+	bases      = vocabulary.New[Basis]("basis", "none", "step", "window", "gpu")
+	baseTitles = [...]string{OfStep: "of step time", OfWindow: "of the window", OfGPU: "of GPU time"}
+	baseEach   = [...]string{OfStep: "Per step", OfWindow: "In the window", OfGPU: ""}
+)
 
 // Bases lists all bases.
-func Bases() []Basis { return []Basis{NoBasis, OfStep, OfWindow, OfGPU} }
+func Bases() []Basis { return bases.All(NoBasis) }
 
 // String returns the basis's word.
-func (b Basis) String() string {
-	if int(b) < len(bases) {
-		return bases[b].word
-	}
-	return word(nil, b)
-}
+func (b Basis) String() string { return bases.Word(b) }
 
 // Title is the text after a percentage: "of step time".
-func (b Basis) Title() string { return bases[b].title }
+func (b Basis) Title() string { return baseTitles[b] }
 
 // Percent heads a column of percentages: "% of step".
 func (b Basis) Percent() string {
 	if b == OfGPU {
 		return "% of GPU time"
 	}
-	return "% of " + bases[b].word
+	return "% of " + b.String()
 }
 
 // Each heads a column of means: "Per step", "In the window".
-func (b Basis) Each() string { return bases[b].each }
+func (b Basis) Each() string { return baseEach[b] }
 
 // Noun heads a column of whole times: "Step", "Window".
 func (b Basis) Noun() string { return table.UpperFirst(b.String()) }
@@ -207,18 +191,13 @@ func (b Basis) Gain() string { return b.Noun() + " gain" }
 // Per is the unit of a column of means: "ms/step", of the window "ms" alone.
 func (b Basis) Per(unit string) string {
 	if b == OfStep {
-		return unit + "/" + bases[b].word
+		return unit + "/" + b.String()
 	}
 	return unit
 }
 
 // MarshalText returns the basis's word.
-func (b Basis) MarshalText() ([]byte, error) {
-	return []byte(b.String()), vocabulary.Check("basis", Bases(), b)
-}
+func (b Basis) MarshalText() ([]byte, error) { return bases.Text(b) }
 
 // UnmarshalText accepts the word of a basis.
-func (b *Basis) UnmarshalText(text []byte) (err error) {
-	*b, err = vocabulary.Parse("basis", Bases(), string(text))
-	return err
-}
+func (b *Basis) UnmarshalText(text []byte) error { return bases.Read(b, text) }

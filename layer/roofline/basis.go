@@ -21,34 +21,20 @@ const (
 	// none: too much of the pass is faster than the GPU can be, or the records are scrambled
 	BasisWithheld
 	BasisFewer // none: there was less to do than the bound that sums over requests give
-	bases
 )
 
-var basisNames = [bases]string{"", "weights only", "tokens from annotation", "tokens from grids", "tokens given",
-	"tokens from rows", "shapes", "tokens from shapes", "shortest of the same",
-	"cache", "contradiction", "withheld", "at most"}
+var basisWords = vocabulary.New[Basis]("basis", "", "weights only", "tokens from annotation", "tokens from grids",
+	"tokens given", "tokens from rows", "shapes", "tokens from shapes", "shortest of the same", "cache", "contradiction",
+	"withheld", "at most")
 
 // String returns the basis in words, "" for none.
-func (b Basis) String() string {
-	if b >= bases {
-		return "unknown"
-	}
-	return basisNames[b]
-}
+func (b Basis) String() string { return basisWords.Word(b) }
 
 // MarshalText returns the words of [Basis.String].
-func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+func (b Basis) MarshalText() ([]byte, error) { return basisWords.Text(b) }
 
 // UnmarshalText sets b to the basis of these words; others are an error.
-func (b *Basis) UnmarshalText(text []byte) error {
-	return vocabulary.Read(b, "basis", Bases(), text)
-}
+func (b *Basis) UnmarshalText(text []byte) error { return basisWords.Read(b, text) }
 
 // Bases lists all bases.
-func Bases() []Basis {
-	out := make([]Basis, bases)
-	for i := range out {
-		out[i] = Basis(i)
-	}
-	return out
-}
+func Bases() []Basis { return basisWords.All(BasisNone) }
