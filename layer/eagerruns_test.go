@@ -158,6 +158,38 @@ func TestWaitsOfLayers(t *testing.T) {
 	}
 }
 
+// TestEncoderOfADecoder: an encoder that runs once, first in the window, and runs the kernels of its decoder has layers
+// of its own, fewer or more: its layers mix once.
+func TestEncoderOfADecoder(t *testing.T) {
+	for _, layers := range [][2]int{{5, 7}, {7, 5}, {4, 9}} {
+		r := newTorchRun()
+		r.eager = true
+		attend := func(input string) { r.run(20_000, rmsNorm, input, flash, outProj) }
+		feed := func() { r.run(20_000, rmsNorm, upProj, silu, downProj) }
+		r.run(20_000, lookUp)
+		for range layers[0] {
+			attend(qkv)
+			feed()
+		}
+		r.run(20_000, rmsNorm)
+		want := []string{fmt.Sprint(layers[0])}
+		for range 6 {
+			r.rest(700_000)
+			r.run(20_000, lookUp)
+			for range layers[1] {
+				attend(qkv)
+				attend(outProj)
+				feed()
+			}
+			r.run(20_000, rmsNorm, outProj, argMax)
+			want = append(want, fmt.Sprint(layers[1]))
+		}
+		if got := ofPasses(r.found(t)); got != strings.Join(want, ", ") {
+			t.Errorf("%d layers, then %d: found %s", layers[0], layers[1], got)
+		}
+	}
+}
+
 // TestReplayIsOnePass: where the GPU waits in a replay at one place of each layer, as for a copy engine, it waits for
 // no host: the replay is one pass.
 func TestReplayIsOnePass(t *testing.T) {

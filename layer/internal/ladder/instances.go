@@ -119,7 +119,8 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 	}
 	if !recurs || v.n == best.n && v.n > 0 {
 		inside := !v.lead.atStart && !v.lead.atEnd
-		if !recurs && v.n > 0 && best.n > 0 && most < alike && (v.n > best.n || v.n < best.n && inside) {
+		if !recurs && v.n > 0 && best.n > 0 && (v.encodes(best) ||
+			most < alike && (v.n > best.n || v.n < best.n && inside)) {
 			return nil // a part of a pass at the edge of the window has fewer layers, not more
 		}
 		return best
@@ -131,6 +132,13 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 		return best
 	}
 	return nil
+}
+
+// encodes says whether a variant is the encoder of a model whose layers mix twice: a whole pass whose layers mix once.
+func (v *variant) encodes(model *instance) bool {
+	s := v.lead.Seq
+	return s.Count(RoleMixer) == v.n && segment.MixesTwice(model.variants[0].lead.Seq) &&
+		!segment.CutOff(s, v.n, v.lead.atStart, v.lead.atEnd)
 }
 
 // kin is the part of the shorter one of two sequences that they have in common, tiles aside.

@@ -121,6 +121,9 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 	return plausible(s, g, known) && (g.N > fewLayers || fewAlike(s, g.N))
 }
 
+// MixesTwice says whether layers mix twice, see mixesTwice.
+func MixesTwice(s *Sequence) bool { return mixesTwice(s) > 0 }
+
 // mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to
 // itself and to an encoder: there is a feed-forward part after every second mixer, and one norm between the two of a
 // layer. It is 0 for other models; a dense layer whose activation is fused away has two norms after its mixer.
