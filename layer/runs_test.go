@@ -394,7 +394,7 @@ func TestMixedRuns(t *testing.T) {
 			t.Errorf("%s: %s: models have %.3f of the GPU time", c.Group, c.Name, share)
 		}
 	}
-	if len(sum) != 7 {
+	if len(sum) != 8 {
 		t.Fatalf("groups %v", sum)
 	}
 	for group, all := range sum {
@@ -402,8 +402,12 @@ func TestMixedRuns(t *testing.T) {
 		for _, x := range all {
 			mean += x / float64(len(all))
 		}
-		if mean < .98 {
-			t.Errorf("%s: %.3f right on average of %d, want .98: %.3v", group, mean, len(all), all)
+		least := .98
+		if group == "draft of few layers" { // models whose target has no embedding, or layers of several kinds
+			least = .8
+		}
+		if mean < least {
+			t.Errorf("%s: %.3f right on average of %d, want %.2f: %.3v", group, mean, len(all), least, all)
 		}
 	}
 }

@@ -132,6 +132,18 @@ func Groups(all []Family, seed int64, want func(number int, group string) bool) 
 					}
 				})
 			}
+			few := 2 + fi%3
+			add("draft of few layers", fmt.Sprintf("%s, draft of %d layers", f.Name, few), []mode{gpuOnly, eager}[fi%2],
+				func(m *maker, c *Case) { // the drafts of a step run as many layers as the target
+					c.Layers = []int{len(f.Decode.Layers), few}
+					d := smaller(f.Decode, few, true)
+					for range 5 {
+						for range len(f.Decode.Layers) / few {
+							m.run(1, "draft "+f.Name, d, .4)
+						}
+						m.run(0, f.Name, f.Decode, 1)
+					}
+				})
 			add("tower and language model", f.Name, []mode{gpuOnly, eager}[fi%2], func(m *maker, c *Case) {
 				t := Tower([]int{27, 32, 48}[fi%3], fi%2 == 0)
 				c.Layers = []int{len(f.Decode.Layers), len(t.Layers)}

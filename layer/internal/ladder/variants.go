@@ -247,7 +247,7 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 	}
 	all := stretches(s, bounds)
 	clusters, pieces := segment.Find(all, func() bool { return w.Ended() != nil })
-	if w.Ended() != nil || !w.recurs(all, clusters, pieces) {
+	if w.Ended() != nil || !w.recurs(all, marks, clusters, pieces) {
 		return nil, Evidence{}
 	}
 	spans := make([]Span, len(all))
@@ -410,8 +410,10 @@ func (w *Work) looksUp(line []int32, marks []segment.Mark) bool {
 const smallPass = 40
 
 // recurs says whether the pieces are passes: most kernels are in kinds that occur at least twice, or that have
-// as many layers as another kind, and most in stacks of layers.
-func (w *Work) recurs(all []segment.Stretch, clusters []segment.Cluster, pieces []segment.Piece) bool {
+// as many layers as another kind, and most in stacks of layers, or between an embedding and sampling, as those of a
+// draft model are that has a layer or two.
+func (w *Work) recurs(all []segment.Stretch, marks []segment.Mark, clusters []segment.Cluster,
+	pieces []segment.Piece) bool {
 	layers, kinds := make([]int, len(clusters)), map[int]int{}
 	for c := range clusters {
 		if n := segment.Number(clusters[c].Sequence); n >= segment.StackLayers {
@@ -421,6 +423,11 @@ func (w *Work) recurs(all []segment.Stretch, clusters []segment.Cluster, pieces 
 	}
 	kernels, again, stacked := 0, 0, 0
 	for p := range all {
+		var shown segment.Mark
+		for _, m := range marks[kernels : kernels+all[p].Len()] {
+			shown |= m
+		}
+		whole := shown&segment.Begins != 0 && shown&segment.Samples != 0
 		kernels += all[p].Len()
 		for _, x := range pieces[p].Passes {
 			if x.Profile == segment.Outside {
@@ -430,7 +437,7 @@ func (w *Work) recurs(all []segment.Stretch, clusters []segment.Cluster, pieces 
 			if clusters[x.Profile].Members > 1 || kinds[n] > 1 {
 				again += x.To - x.From
 			}
-			if n > 0 {
+			if n > 0 || whole {
 				stacked += x.To - x.From
 			}
 		}
