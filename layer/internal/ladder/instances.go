@@ -102,11 +102,18 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 	var best *instance
 	most, sameN := 0.0, false
 	s := v.lead.Seq
+	inside := !v.lead.atStart && !v.lead.atEnd
+	length := 0.0 // how near to its own that of the best is
 	for _, in := range found {
 		for _, o := range in.variants {
 			like, same := kin(s, o.lead.Seq), in.n == v.n && v.n > 0
-			if like >= akin && same && !sameN || like > most && same == sameN {
-				best, most, sameN = in, like, same
+			near := float64(min(s.Len(), o.lead.Seq.Len())) / float64(max(s.Len(), o.lead.Seq.Len()))
+			better := like > most
+			if inside { // the window does not cut it: a pass of a model is about as long as its others
+				better = like*near > most*length
+			}
+			if like >= akin && same && !sameN || better && same == sameN {
+				best, most, length, sameN = in, like, near, same
 			}
 		}
 	}
@@ -118,7 +125,6 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 		return found[0]
 	}
 	if !recurs || v.n == best.n && v.n > 0 {
-		inside := !v.lead.atStart && !v.lead.atEnd
 		if !recurs && v.n > 0 && best.n > 0 && (v.encodes(best) ||
 			most < alike && (v.n > best.n || v.n < best.n && inside)) {
 			return nil // a part of a pass at the edge of the window has fewer layers, not more

@@ -220,8 +220,7 @@ func (w *Work) layersByAnchors(results []*Result, m *Model) int {
 // voteLayers asks every pass for its number of layers; votes weigh by kernels in layers. A pass at the edge of the
 // window that the window cuts votes only where no other does: two of them would outvote a whole one between them.
 func voteLayers(results []*Result) int {
-	votes, ofCut := map[int]int{}, map[int]int{}
-	var voters, cut []*Sequence // one for each number
+	whole, cut := vote{map[int]int{}, map[int]*Sequence{}}, vote{map[int]int{}, map[int]*Sequence{}}
 	var memo segment.Memo[int]
 	for _, r := range results {
 		s := r.Seq
@@ -229,27 +228,28 @@ func voteLayers(results []*Result) int {
 		switch {
 		case n < 2:
 		case (r.atStart || r.atEnd) && segment.CutOff(s, n, r.atStart, r.atEnd):
-			cut = addVote(ofCut, cut, n, s)
+			cut.add(n, s)
 		default:
-			voters = addVote(votes, voters, n, s)
+			whole.add(n, s)
 		}
 	}
-	if len(votes) == 0 {
-		votes, voters = ofCut, cut
+	if len(whole.kernels) == 0 {
+		whole = cut
 	}
-	if len(votes) < 2 {
-		return segment.MostVotes(votes)
-	}
-	return segment.Settle(voters, votes)
+	return segment.Settle(whole.shows, whole.kernels)
 }
 
-// addVote counts the vote of a sequence for n layers and returns the voters, one for each number.
-func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Sequence {
-	if votes[n] == 0 {
-		voters = append(voters, s)
+// A vote is the kernels of the passes that show a number of layers, and the first one that does, by the number.
+type vote struct {
+	kernels map[int]int
+	shows   map[int]*Sequence
+}
+
+func (v vote) add(n int, s *Sequence) {
+	if v.kernels[n] == 0 {
+		v.shows[n] = s
 	}
-	votes[n] += s.Len()
-	return voters
+	v.kernels[n] += s.Len()
 }
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -278,18 +279,20 @@ func Explained(s *Sequence, c *Cut) int {
 }
 
 // Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most
-// kernels.
-func Settle(passes []*Sequence, votes map[int]int) int {
+// kernels. votes are the kernels of the passes that show a number, and shows is one of these.
+func Settle(shows map[int]*Sequence, votes map[int]int) int {
 	top := MostVotes(votes)
+	near := maps.Clone(votes)
+	maps.DeleteFunc(near, func(n, _ int) bool { return abs(n-top) > max(maxLeading, int(missingShare*float64(top))) })
+	if len(near) < 2 {
+		return top
+	}
 	best, most := top, -1
-	for n := range votes {
-		if abs(n-top) > max(maxLeading, int(missingShare*float64(top))) {
-			continue
-		}
+	for n := range near {
 		sum := 0
-		for _, s := range passes[:min(len(passes), votePasses)] {
-			if c, ok := Best(s, n); ok {
-				sum += Explained(s, c)
+		for m, kernels := range near {
+			if c, ok := Best(shows[m], n); ok {
+				sum += Explained(shows[m], c) * kernels / shows[m].Len()
 			}
 		}
 		if sum > most || sum == most && n > best {

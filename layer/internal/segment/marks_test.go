@@ -2,6 +2,8 @@ package segment
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -198,15 +200,26 @@ func TestNormsClose(t *testing.T) {
 	}
 }
 
-// TestSettleVotes: of numbers of layers near the one with most votes that counts which explains most kernels,
-// whatever the order of votes.
+// TestSettleVotes: of numbers of layers near the one with most votes that counts which explains most kernels of the
+// passes that show them, whatever the order of votes.
 func TestSettleVotes(t *testing.T) {
 	for _, c := range []struct {
 		votes map[int]int
+		shows []int // layers of the pass that shows each
 		want  int
-	}{{map[int]int{8: 1}, 8}, {map[int]int{8: 3, 7: 5}, 8}, {map[int]int{8: 5, 9: 3}, 8}, {map[int]int{1: 1}, 1},
-		{map[int]int{4: 9, 8: 1}, 8}, {map[int]int{3: 9, 8: 1}, 3}} {
-		if got := Settle([]*Sequence{layersOf(8)}, c.votes); got != c.want {
+	}{
+		{map[int]int{8: 1}, []int{8}, 8},
+		{map[int]int{1: 1}, []int{8}, 1},
+		{map[int]int{4: 9, 8: 1}, []int{8, 8}, 8}, // both passes have eight
+		{map[int]int{8: 5, 9: 3}, []int{8, 8}, 8},
+		{map[int]int{7: 5, 8: 3}, []int{7, 8}, 7}, // a prefill behind a tower of eight, and decode steps of seven
+		{map[int]int{3: 9, 8: 1}, []int{3, 8}, 3}, // too far apart to be nearly equal
+	} {
+		shows := map[int]*Sequence{}
+		for _, n := range slices.Sorted(maps.Keys(c.votes)) {
+			shows[n] = layersOf(c.shows[len(shows)])
+		}
+		if got := Settle(shows, c.votes); got != c.want {
 			t.Errorf("votes %v: %d, want %d", c.votes, got, c.want)
 		}
 	}

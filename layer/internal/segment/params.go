@@ -134,11 +134,13 @@ const (
 	// Sequences are read again as layers of maxKinds kinds at most; less than kindApart alike are two, more one of
 	// which kernels were lost: with three in a hundred lost a layer of 20 keeps 0.97 of its kernels, dense and expert
 	// layers have 0.75 in common. readCells bounds what reading takes, kernels times kernels of kinds. Of two
-	// readings one that explains ReadClose of the other's kernels is as good.
+	// readings one that explains ReadClose of the other's kernels is as good. Another model's layers explain readLike
+	// of a pass at least.
 	maxKinds  = 8
 	readCells = 1 << 22
 	kindApart = 0.85
 	ReadClose = 0.9
+	readLike  = 0.5
 
 	// What speaks for a phase: each layer holds a mixer, head and tail of the pass leave the place open, a norm is
 	// first, and it is the one before the mixer. Only their order matters.

@@ -43,7 +43,8 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 }
 
 // ByKinds reads s as layers of the kinds that another sequence has: of a draft of one layer nothing repeats. ok is
-// false if these kinds do not explain the kernels in layers.
+// false if these kinds do not explain the kernels in layers, or leave a mixer outside them. A draft runs a token where
+// its target verifies several, and so other kernels at many places.
 func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 	r, ok := readAs(s, of, layerKinds(of, whole.Starts), Cuts{})
 	if !ok {
@@ -51,8 +52,8 @@ func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 	}
 	n := len(r.starts) - 1
 	inside := r.starts[n] - r.starts[0]
-	if !AtLeast(r.score, ReadClose, scoreName*inside) ||
-		!s.Slice(r.starts[0], r.starts[n]).has(mixer) {
+	mixers, _ := Mixers(s, r.starts[0], r.starts[n])
+	if all, _ := Mixers(s, 0, s.Len()); !AtLeast(r.score, readLike, scoreName*inside) || mixers == 0 || mixers < all {
 		return nil, false
 	}
 	return &Cut{Starts: r.starts, ByRole: true, Similarity: 1, unit: unit{s, r.starts[0], r.starts[1]}}, true
