@@ -81,19 +81,28 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 			return act(j) == classify.RoleElementwise && reads[row[j]].tag == classify.RoleMultiply
 		}
 		for j := 1; j < len(row)-1; j++ {
-			if act(j) != classify.RoleActivation || act(j-1) != classify.RoleProduct || pass.Kernels[row[j]].Layer < 0 {
+			if act(j) != classify.RoleActivation || pass.Kernels[row[j]].Layer < 0 {
 				continue
 			}
-			up, down := &pass.Kernels[row[j-1]], &pass.Kernels[row[j+1]]
+			if single, known := widthsAround(pass, reads, row, j); known {
+				if single && !reads[row[j]].gated {
+					plain++
+				} else {
+					gates++
+				}
+				continue
+			}
+			if act(j-1) != classify.RoleProduct {
+				continue
+			}
+			up := &pass.Kernels[row[j-1]]
 			twice := act(j-2) == classify.RoleProduct && up.K > 0 && pass.Kernels[row[j-2]].K == up.K &&
 				pass.Kernels[row[j-2]].N == up.N && up.N > up.K
 			fed := act(j+1) == classify.RoleProduct
 			switch {
 			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice || fed && multiplies(j+2):
 				gates++
-			case fed && down.K > 0 && up.N > 0 && up.N != down.K:
-				gates++ // half of it, or another product comes before it
-			case fed && (down.K > 0 && up.N == down.K || reads[row[j]].single):
+			case fed && reads[row[j]].single:
 				plain++
 			default:
 				unsure = append(unsure, row[j-1])
@@ -106,6 +115,37 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 		unsure = nil
 	}
 	return plain > 0 && gates == 0, unsure
+}
+
+// widthsAround compares the products around an activation, where nothing but operations on elements is between. known:
+// the shapes of both are recorded. single: the second reads just what the first makes; no product of the first one's
+// shape is before it, and no product of elements after the second, as of a gate.
+func widthsAround(pass *Pass, reads []reading, row []int, j int) (single, known bool) {
+	toProduct := func(at, by int) int {
+		for at += by; at >= 0 && at < len(row); at += by {
+			switch reads[row[at]].acts[0] {
+			case classify.RoleProduct:
+				return at
+			case classify.RoleActivation, classify.RoleElementwise, classify.RoleAdd, classify.RoleOther:
+			default:
+				return -1
+			}
+		}
+		return -1
+	}
+	p, q := toProduct(j, -1), toProduct(j, 1)
+	if p < 0 || q < 0 {
+		return false, false
+	}
+	up, down := &pass.Kernels[row[p]], &pass.Kernels[row[q]]
+	if up.K == 0 || down.K == 0 {
+		return false, false
+	}
+	if twin := toProduct(p, -1); twin >= 0 && up.N > up.K && pass.Kernels[row[twin]].K == up.K &&
+		pass.Kernels[row[twin]].N == up.N {
+		return false, true
+	}
+	return up.N == down.K && (q+1 == len(row) || reads[row[q+1]].tag != classify.RoleMultiply), true
 }
 
 // language reports that something runs which only a model of language has: a lookup of tokens, a cache, experts, a

@@ -229,8 +229,9 @@ func TestGatesOfFeedForwardParts(t *testing.T) {
 	for row, want := range map[string]string{
 		"nPaD": "plain", "nPsD": "plain", "npsp": "plain", "npsqp": "plain", "nPaDnPaD": "plain",
 		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "npspm": "gate",
-		"nPaDm": "gate", "nPaDnQaD": "gate",
-		"npap": "unsure 1", "npaD": "unsure 1", "nPap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "",
+		"nPaDm": "gate", "nPaDnQaD": "gate", "nPxsmD": "plain", "nQxsmD": "gate", "nPPsmD": "gate", "nPxxaxxD": "plain",
+		"nPxnsD": "",
+		"npap":   "unsure 1", "npaD": "unsure 1", "nPap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "",
 		"ap": "", "npan": "unsure 1",
 		"": "",
 	} {
