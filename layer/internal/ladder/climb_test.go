@@ -105,8 +105,8 @@ func TestLayersOfPasses(t *testing.T) {
 	}
 }
 
-// TestRunsOfPasses: what precedes the first pass and after the last one is a pass that the window cuts,
-// where it holds layers.
+// TestRunsOfPasses: what no pass claims is a pass where it holds layers: one that the window cuts, or between two
+// others one whose launches were lost.
 func TestRunsOfPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
 	for _, c := range []struct {
@@ -119,9 +119,10 @@ func TestRunsOfPasses(t *testing.T) {
 			"repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
 		{"in front", []string{front, whole}, "-0", "repeat 3+5 cut at start, repeat 0+8"},
 		{"behind", []string{whole, behind}, "0-", "repeat 0+8, repeat 0+5 cut at end"},
-		{"between", []string{whole, front, whole}, "0-0", "repeat 0+8, repeat 0+8"},
+		{"between", []string{whole, front, whole}, "0-0", "repeat 0+8, repeat 3+5 cut at start, repeat 0+8"},
 		{"between, and behind", []string{whole, front, whole, behind}, "0-0-",
-			"repeat 0+8, repeat 0+8, repeat 0+5 cut at end"},
+			"repeat 0+8, repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
+		{"sampling between", []string{whole, "xyz", whole}, "0-0", "repeat 0+8, repeat 0+8"},
 		{"without layers", []string{"xyz", whole, "xyz"}, "-0-", "repeat 0+8"},
 		{"no pass holds layers", []string{"xyz", front}, "0-", "none"},
 	} {

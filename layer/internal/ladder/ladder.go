@@ -253,7 +253,7 @@ func (v vote) add(n int, s *Sequence) {
 }
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie
-// outside the window.
+// outside the window or were lost.
 func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 	if len(results) == 0 {
 		return nil
@@ -263,19 +263,21 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		spans[p] = r.Span
 	}
 	for _, run := range w.looseRuns(spans) {
-		cut := CutAtStart
-		if run[0] != w.Order[0] {
-			cut = CutAtEnd
-			if run[len(run)-1] != w.Order[len(w.Order)-1] {
-				continue // batch preparation and sampling that no mark covers
+		cut, least := CutAtStart, 1
+		switch {
+		case run[0] == w.Order[0]:
+			if results[0].precededBy(run) {
+				continue
 			}
-		} else if results[0].precededBy(run) {
-			continue
+		case run[len(run)-1] == w.Order[len(w.Order)-1]:
+			cut = CutAtEnd
+		default: // mostly batch preparation and sampling that no mark covers
+			least = segment.StackLayers
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose, Cut: cut})
 		if whole := bestWholes(results[:len(spans)], r.Seq); len(whole) > 0 {
 			r.Model = whole[0].Model // they are the model's
-			if w.byReference(r, whole, m.Layers) {
+			if w.byReference(r, whole, m.Layers) && r.Count >= least {
 				results = append(results, r)
 			}
 		}
