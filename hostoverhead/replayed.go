@@ -102,7 +102,9 @@ func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis) error {
 }
 
 // about reports whether a finding is of the idle time that the edit follows from.
-func (s *suggestion) about(f finding.Finding) bool { return f.Kind == finding.IdleTime && f.Cause == s.cause }
+func (s *suggestion) about(f finding.Finding) bool {
+	return f.Kind == finding.IdleTime && f.Cause == s.cause
+}
 
 // attach adds a gain to the findings that it is about and reports whether there are any.
 func attach(list []finding.Finding, g finding.Gain, about func(finding.Finding) bool) (found bool) {

@@ -233,7 +233,7 @@ func TestTokensOfFamilies(t *testing.T) {
 
 func TestModelsInWords(t *testing.T) {
 	for m, want := range map[Model]string{{Draft: true, Name: "X"}: "draft", {}: "unnamed model", {Name: "X"}: "X"} {
-		if got := m.title(); got != want {
+		if got := m.Title(); got != want {
 			t.Errorf("%+v: %s, want %s", m, got, want)
 		}
 	}

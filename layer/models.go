@@ -32,7 +32,7 @@ type Model struct {
 }
 
 // Title is what texts call the model.
-func (m Model) title() string {
+func (m Model) Title() string {
 	switch {
 	case m.Draft:
 		return roleTitles[RoleDraft]
@@ -48,7 +48,7 @@ func (a *Device) ModelOf(pass int) string {
 	if !a.severalModels() {
 		return ""
 	}
-	return a.Models[a.Passes[pass].Model].title()
+	return a.Models[a.Passes[pass].Model].Title()
 }
 
 // severalModels says whether more than one model runs that is no draft: drafts are last.
@@ -104,7 +104,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		m.Share = float64(m.Time) / float64(max(1, a.Time))
 		models[at], place[k] = m, at
 		if !m.Draft {
-			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.title(), 100*m.Share, m.Passes,
+			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.Title(), 100*m.Share, m.Passes,
 				m.NumLayers))
 		}
 	}
@@ -118,7 +118,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 			if given := map[Source]string{SourceFlag: "--num-layers",
 				SourceConfig: "the config"}[m.LayerSource]; given != "" {
 				a.Notes = append(a.Notes, fmt.Sprintf("the number of layers of %s, %d, is that of the %s, %.1f%% of the GPU time",
-					given, m.NumLayers, m.title(), 100*m.Share))
+					given, m.NumLayers, m.Title(), 100*m.Share))
 			}
 		}
 	}

@@ -259,7 +259,7 @@ func TestModelsByTime(t *testing.T) {
 		d.listModels(w, c.results)
 		var titles []string
 		for _, m := range d.Models {
-			titles = append(titles, m.title())
+			titles = append(titles, m.Title())
 		}
 		if got := strings.Join(append([]string{strings.Join(titles, " ")}, d.Notes...), ", "); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)

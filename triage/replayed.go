@@ -95,4 +95,3 @@ func (f *FuseRow) fused() (out []replay.Fused) {
 	}
 	return out
 }
-

@@ -72,13 +72,8 @@ func (t *Timeline) header(p *table.Writer, o TextOptions) {
 	p.Fact("GPU activities", "%s, of them %s%s", table.Count(int64(t.Health.Activities)),
 		table.Counted(t.NumKernels, "kernel", "kernels"), anchors)
 	p.Fact("Profile", "%s, boundaries: %s", t.Profile, t.Boundaries)
-	from := ""
-	if t.LayerSource != "" {
-		from = " (from " + string(t.LayerSource) + ")"
-	}
 	passes := func(n int) string { return table.Counted(n, "pass", "passes") }
-	p.Fact("Found", "%s%s%s, %d blocks per pass, %s", t.AtLeast(), table.Counted(t.NumLayers, "layer", "layers"), from,
-		t.NumLayers*t.BlocksPerLayer, passes(len(t.Passes)))
+	p.Fact("Found", "%s", t.found(passes))
 	if t.GPUTimeNS > 0 {
 		p.Fact("Covered GPU time", "%s in passes, %s in layers", percent(float64(t.InPassesNS), float64(t.GPUTimeNS)),
 			percent(float64(t.InLayersNS), float64(t.GPUTimeNS)))
@@ -87,6 +82,26 @@ func (t *Timeline) header(p *table.Writer, o TextOptions) {
 		p.Item("%s by %s, %s, confidence %.2f: %s", e.For, e.Kind, passes(e.Passes), e.Confidence, e.Detail)
 	}
 	model(p, o.Arch)
+}
+
+// found says how many layers and passes there are, of each model where several run.
+func (t *Timeline) found(passes func(int) string) string {
+	layers := func(n int, from layer.Source) string {
+		out := table.Counted(n, "layer", "layers")
+		if from != "" {
+			out += " (from " + string(from) + ")"
+		}
+		return out
+	}
+	if len(t.Models) < 2 {
+		return fmt.Sprintf("%s%s, %d blocks per pass, %s", t.AtLeast(), layers(t.NumLayers, t.LayerSource),
+			t.NumLayers*t.BlocksPerLayer, passes(len(t.Passes)))
+	}
+	parts := make([]string, len(t.Models))
+	for k, m := range t.Models {
+		parts[k] = fmt.Sprintf("%s: %s in %s", m.Title(), layers(m.NumLayers, m.LayerSource), passes(m.Passes))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // model prints what the config says of the model, nothing without one.
