@@ -141,9 +141,10 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 }
 
 // encodes says whether a variant is the encoder of a model whose layers mix twice: a whole pass whose layers mix once.
+// One with as many mixers as the model may be the model, read as halves of layers.
 func (v *variant) encodes(model *instance) bool {
-	s := v.lead.Seq
-	return s.Count(RoleMixer) == v.n && segment.MixesTwice(model.variants[0].lead.Seq) &&
+	s, its := v.lead.Seq, model.variants[0].lead.Seq
+	return s.Count(RoleMixer) == v.n && v.n != its.Count(RoleMixer) && segment.MixesTwice(its) &&
 		!segment.CutOff(s, v.n, v.lead.atStart, v.lead.atEnd)
 }
 

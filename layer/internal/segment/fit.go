@@ -279,7 +279,7 @@ func Explained(s *Sequence, c *Cut) int {
 }
 
 // Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most
-// kernels. votes are the kernels of the passes that show a number, and shows is one of these.
+// kernels; those in a layer that is like no other speak against it. votes are the kernels of the passes that show a number, and shows is one of these.
 func Settle(shows map[int]*Sequence, votes map[int]int) int {
 	top := MostVotes(votes)
 	near := maps.Clone(votes)
@@ -292,7 +292,8 @@ func Settle(shows map[int]*Sequence, votes map[int]int) int {
 		sum := 0
 		for m, kernels := range near {
 			if c, ok := Best(shows[m], n); ok {
-				sum += Explained(shows[m], c) * kernels / shows[m].Len()
+				explained, covered := Explained(shows[m], c), c.Starts[n]-c.Starts[0]
+				sum += (2*explained - covered) * kernels / shows[m].Len()
 			}
 		}
 		if sum > most || sum == most && n > best {

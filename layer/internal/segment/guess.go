@@ -150,7 +150,7 @@ func mixesTwice(s *Sequence) int {
 			fed, norms, mixed = false, 0, true
 		}
 	}
-	if behind < 2*StackLayers || !AtLeast(turns, mixersLeast, behind-1) {
+	if behind+1 < 2*StackLayers || !AtLeast(turns, mixersLeast, behind-1) {
 		return 0
 	}
 	return (behind + 1) / 2

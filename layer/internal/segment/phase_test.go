@@ -22,8 +22,8 @@ func TestMixesTwice(t *testing.T) {
 		rest   []Role // the window ends within a layer
 	}{
 		{"decoder of an encoder", [][]Role{attention, attention, mlp}, 12, 12, nil},
-		{"few", [][]Role{attention, attention, mlp}, 4, 0, nil},
-		{"enough", [][]Role{attention, attention, mlp}, 5, 5, nil},
+		{"few", [][]Role{attention, attention, mlp}, 3, 0, nil},
+		{"enough", [][]Role{attention, attention, mlp}, 4, 4, nil},
 		{"one mixer", [][]Role{attention, mlp}, 12, 0, nil},
 		{"dense layers with a fused activation in turns", [][]Role{attention, fused, attention, mlp}, 12, 0, nil},
 		{"mixers alone", [][]Role{attention}, 24, 0, nil},
