@@ -70,8 +70,6 @@ const (
 	RequestsGroup
 	ProfilerGroup
 	UnknownGroup
-
-	numGroups
 )
 
 var groups = vocabulary.New[Group]("group of causes", "", "host work", "host waiting", "GPU dispatch", "queued work late",
