@@ -279,7 +279,8 @@ func Explained(s *Sequence, c *Cut) int {
 }
 
 // Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most
-// kernels; those in a layer that is like no other speak against it. votes are the kernels of the passes that show a number, and shows is one of these.
+// kernels; those in a layer that is like no other speak against it. votes are the kernels of the passes that show a
+// number, and shows is one of these.
 func Settle(shows map[int]*Sequence, votes map[int]int) int {
 	top := MostVotes(votes)
 	near := maps.Clone(votes)
