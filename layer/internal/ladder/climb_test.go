@@ -122,6 +122,7 @@ func TestRunsOfPasses(t *testing.T) {
 		{"between", []string{whole, front, whole}, "0-0", "repeat 0+8, repeat 3+5 cut at start, repeat 0+8"},
 		{"between, and behind", []string{whole, front, whole, behind}, "0-0-",
 			"repeat 0+8, repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
+		{"a whole pass between", []string{whole, whole, whole}, "0-0", "repeat 0+8, repeat 0+8, repeat 0+8"},
 		{"sampling between", []string{whole, "xyz", whole}, "0-0", "repeat 0+8, repeat 0+8"},
 		{"without layers", []string{"xyz", whole, "xyz"}, "-0-", "repeat 0+8"},
 		{"no pass holds layers", []string{"xyz", front}, "0-", "none"},

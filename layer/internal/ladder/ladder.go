@@ -263,7 +263,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		spans[p] = r.Span
 	}
 	for _, run := range w.looseRuns(spans) {
-		cut, least := CutAtStart, 1
+		cut, between := CutAtStart, false
 		switch {
 		case run[0] == w.Order[0]:
 			if results[0].precededBy(run) {
@@ -271,16 +271,22 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 			}
 		case run[len(run)-1] == w.Order[len(w.Order)-1]:
 			cut = CutAtEnd
-		default: // mostly batch preparation and sampling that no mark covers
-			least = segment.StackLayers
+		default:
+			between = true
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose, Cut: cut})
-		if whole := bestWholes(results[:len(spans)], r.Seq); len(whole) > 0 {
-			r.Model = whole[0].Model // they are the model's
-			if w.byReference(r, whole, m.Layers) && r.Count >= least {
-				results = append(results, r)
-			}
+		whole := bestWholes(results[:len(spans)], r.Seq)
+		if len(whole) == 0 {
+			continue
 		}
+		r.Model = whole[0].Model // they are the model's
+		if !w.byReference(r, whole, m.Layers) || between && r.Count < segment.StackLayers {
+			continue // batch preparation and sampling that no mark covers
+		}
+		if between && r.Count == m.Layers && !r.CutFirst {
+			r.Cut = Uncut // the window cuts nothing there
+		}
+		results = append(results, r)
 	}
 	if len(results) > len(spans) {
 		first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
