@@ -144,7 +144,7 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 // One with as many mixers as the model may be the model, read as halves of layers.
 func (v *variant) encodes(model *instance) bool {
 	s, its := v.lead.Seq, model.variants[0].lead.Seq
-	return s.Count(RoleMixer) == v.n && v.n != its.Count(RoleMixer) && segment.MixesTwice(its) &&
+	return s.Count(RoleMixer) == v.n && v.n != its.Count(RoleMixer) && segment.MixesTwice(its) > 0 &&
 		!segment.CutOff(s, v.n, v.lead.atStart, v.lead.atEnd)
 }
 

@@ -111,7 +111,7 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 			if g.parts = inTurns(s, pos); !g.parts {
 				return false
 			}
-		} else if pairs := mixesTwice(s); pairs > 0 && g.N > pairs+maxLeading {
+		} else if pairs := MixesTwice(s); pairs > 0 && g.N > pairs+maxLeading {
 			return false
 		}
 	} else if g.Support < namelessSupport*best && (g.Support < namelessLess*best ||
@@ -121,13 +121,10 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 	return plausible(s, g, known) && (g.N > fewLayers || fewAlike(s, g.N))
 }
 
-// MixesTwice says whether layers mix twice, see mixesTwice.
-func MixesTwice(s *Sequence) bool { return mixesTwice(s) > 0 }
-
-// mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to
+// MixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to
 // itself and to an encoder: there is a feed-forward part after every second mixer, and one norm between the two of a
 // layer. It is 0 for other models; a dense layer whose activation is fused away has two norms after its mixer.
-func mixesTwice(s *Sequence) int {
+func MixesTwice(s *Sequence) int {
 	var norms, behind, turns int
 	fed, mixed, before := false, false, false
 	for _, r := range s.Role {

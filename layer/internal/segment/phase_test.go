@@ -45,7 +45,7 @@ func TestMixesTwice(t *testing.T) {
 		for _, r := range c.rest {
 			s.add(int32(r), r)
 		}
-		if got := mixesTwice(s); got != c.want {
+		if got := MixesTwice(s); got != c.want {
 			t.Errorf("%s: %d layers that mix twice, want %d", c.name, got, c.want)
 		}
 	}

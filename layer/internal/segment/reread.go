@@ -51,9 +51,8 @@ func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 		return nil, false
 	}
 	n := len(r.starts) - 1
-	inside := r.starts[n] - r.starts[0]
-	mixers, _ := Mixers(s, r.starts[0], r.starts[n])
-	if all, _ := Mixers(s, 0, s.Len()); !AtLeast(r.score, readLike, scoreName*inside) || mixers == 0 || mixers < all {
+	inside := s.Slice(r.starts[0], r.starts[n])
+	if !AtLeast(r.score, readLike, scoreName*inside.Len()) || !inside.has(mixer) || inside.Count(mixer) < s.Count(mixer) {
 		return nil, false
 	}
 	return &Cut{Starts: r.starts, ByRole: true, Similarity: 1, unit: unit{s, r.starts[0], r.starts[1]}}, true
@@ -312,7 +311,7 @@ func Layers(s *Sequence, n int) (*Cut, bool) {
 
 func cutInto(s *Sequence, n int) (*Cut, bool) {
 	c, ok := Best(s, n)
-	if pairs := mixesTwice(s); ok && (c.Similarity < MinSimilarity && n > 2 || c.Comb.Cost > maxUneven ||
+	if pairs := MixesTwice(s); ok && (c.Similarity < MinSimilarity && n > 2 || c.Comb.Cost > maxUneven ||
 		Overcounts(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
 		c, ok = nil, false // of layers that mix twice the window shows fewer
 	}

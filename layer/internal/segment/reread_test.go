@@ -94,3 +94,40 @@ func TestSeveralNorms(t *testing.T) {
 		}
 	}
 }
+
+// TestByKinds: a draft of one layer is read by its target's layers also where other kernels do the same; not where most
+// are foreign to them, and not where a mixer stays outside.
+func TestByKinds(t *testing.T) {
+	target := layersOf(8)
+	whole, ok := Layers(target, 8)
+	if !ok {
+		t.Fatal("no layers in the target")
+	}
+	for _, c := range []struct {
+		name    string
+		renamed []int // kernels of the layer
+		mixer   bool  // one more runs at the end
+		want    int
+	}{
+		{"the target's kernels", nil, false, 1},
+		{"others of the same roles", []int{0, 2, 4, 6}, false, 1},
+		{"foreign ones", []int{0, 1, 2, 3, 4, 5}, false, 0},
+		{"a mixer outside", nil, true, 0},
+	} {
+		s := layersOf(1)
+		for _, k := range c.renamed {
+			s.ID[1+k] += 100
+			s.Base[1+k] += 100
+		}
+		if c.mixer {
+			s.add(200, mixer)
+		}
+		got := 0
+		if cut, ok := ByKinds(s, target, whole); ok {
+			got = cut.Layers()
+		}
+		if got != c.want {
+			t.Errorf("%s: %d layers, want %d", c.name, got, c.want)
+		}
+	}
+}
