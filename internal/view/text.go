@@ -72,8 +72,7 @@ func (t *Timeline) header(p *table.Writer, o TextOptions) {
 	p.Fact("GPU activities", "%s, of them %s%s", table.Count(int64(t.Health.Activities)),
 		table.Counted(t.NumKernels, "kernel", "kernels"), anchors)
 	p.Fact("Profile", "%s, boundaries: %s", t.Profile, t.Boundaries)
-	passes := func(n int) string { return table.Counted(n, "pass", "passes") }
-	p.Fact("Found", "%s", t.found(passes))
+	p.Fact("Found", "%s", t.found())
 	if t.GPUTimeNS > 0 {
 		p.Fact("Covered GPU time", "%s in passes, %s in layers", percent(float64(t.InPassesNS), float64(t.GPUTimeNS)),
 			percent(float64(t.InLayersNS), float64(t.GPUTimeNS)))
@@ -84,9 +83,14 @@ func (t *Timeline) header(p *table.Writer, o TextOptions) {
 	model(p, o.Arch)
 }
 
+func passes(n int) string { return table.Counted(n, "pass", "passes") }
+
 // found says how many layers and passes there are, of each model where several run.
-func (t *Timeline) found(passes func(int) string) string {
+func (t *Timeline) found() string {
 	layers := func(n int, from layer.Source) string {
+		if n == 0 {
+			return "no layers found"
+		}
 		out := table.Counted(n, "layer", "layers")
 		if from != "" {
 			out += " (from " + string(from) + ")"

@@ -156,20 +156,22 @@ const (
 	OfGPU                 // the time of all GPU activities, streams added up
 )
 
+type baseInfo struct{ title, each string }
+
 var (
-	bases      = vocabulary.New[Basis]("basis", "none", "step", "window", "gpu")
-	baseTitles = [...]string{OfStep: "of step time", OfWindow: "of the window", OfGPU: "of GPU time"}
-	baseEach   = [...]string{OfStep: "Per step", OfWindow: "In the window", OfGPU: ""}
+	bases = [...]row[baseInfo]{{word: "none"}, {"step", baseInfo{"of step time", "Per step"}},
+		{"window", baseInfo{"of the window", "In the window"}}, {word: "gpu", info: baseInfo{title: "of GPU time"}}}
+	baseWords = wordsOf[Basis]("basis", bases[:])
 )
 
 // Bases lists all bases.
-func Bases() []Basis { return bases.All(NoBasis) }
+func Bases() []Basis { return baseWords.All(NoBasis) }
 
 // String returns the basis's word.
-func (b Basis) String() string { return bases.Word(b) }
+func (b Basis) String() string { return baseWords.Word(b) }
 
 // Title is the text after a percentage: "of step time".
-func (b Basis) Title() string { return baseTitles[b] }
+func (b Basis) Title() string { return infoOf(bases[:], b).title }
 
 // Percent heads a column of percentages: "% of step".
 func (b Basis) Percent() string {
@@ -180,7 +182,7 @@ func (b Basis) Percent() string {
 }
 
 // Each heads a column of means: "Per step", "In the window".
-func (b Basis) Each() string { return baseEach[b] }
+func (b Basis) Each() string { return infoOf(bases[:], b).each }
 
 // Noun heads a column of whole times: "Step", "Window".
 func (b Basis) Noun() string { return table.UpperFirst(b.String()) }
@@ -197,7 +199,7 @@ func (b Basis) Per(unit string) string {
 }
 
 // MarshalText returns the basis's word.
-func (b Basis) MarshalText() ([]byte, error) { return bases.Text(b) }
+func (b Basis) MarshalText() ([]byte, error) { return baseWords.Text(b) }
 
 // UnmarshalText accepts the word of a basis.
-func (b *Basis) UnmarshalText(text []byte) error { return bases.Read(b, text) }
+func (b *Basis) UnmarshalText(text []byte) error { return baseWords.Read(b, text) }
