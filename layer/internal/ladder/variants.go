@@ -74,7 +74,32 @@ func (w *Work) findVariants(results []*Result) []*Result {
 			out = append(out, w.divide(r, passes)...)
 		}
 	}
+	for _, r := range out {
+		r.Missing = slices.DeleteFunc(r.Missing, func(g segment.Gap) bool { return w.skips(r, g) })
+	}
 	return out
+}
+
+// skips says whether a pass took another path where columns of its variant are missing, and lost no records: calls are
+// numbered in the order in which the program makes them, and fewer than half of those that launch the columns lie
+// between the kernels around the place. Kernels of one replay share the number of its launch, which says nothing.
+func (w *Work) skips(r *Result, g segment.Gap) bool {
+	calls := func(line []int32, from, to int) int64 { // from before line[from] to line[to], or what ran beside the line
+		before, behind := line[0]-1, line[len(line)-1]+1
+		if from > 0 {
+			before = line[from-1]
+		}
+		if to < len(line) {
+			behind = line[to]
+		}
+		if before < 0 || int(behind) >= len(w.Acts) {
+			return 0
+		}
+		return int64(w.Act(behind).Data().Correlation) - int64(w.Act(before).Data().Correlation)
+	}
+	usual := calls(r.variant.lead.line, g.From, g.To)
+	here := calls(r.line, g.Before, g.Before)
+	return here > 0 && usual >= int64(g.To-g.From) && 2*here < usual
 }
 
 // follows notes how a pass is read by its variant.
