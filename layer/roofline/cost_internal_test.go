@@ -195,8 +195,8 @@ func TestCosts(t *testing.T) {
 			}
 		}
 	}
-	g := opGroup{work: Work{M: 1, N: 2, K: 3, FLOP: 2e9, Bytes: 6}, took: 40, least: 10, basis: BasisShapes,
-		floor: floor{bound: boundMemory}}
+	g := opGroup{opResult: &opResult{work: Work{M: 1, N: 2, K: 3, FLOP: 2e9, Bytes: 6}, floor: floor{bound: boundMemory}},
+		took: 40, least: 10, basis: BasisShapes}
 	want.GFLOP, want.Bytes, want.Basis = 2, 6, BasisShapes
 	if got := g.cost(false); got != want {
 		t.Errorf("of an op: %+v, want %+v", got, want)
@@ -223,7 +223,8 @@ func TestFasterThanPossible(t *testing.T) {
 		{2.05e-6, 0, boundCompute, true}, {2.03e-6, 0, boundCompute, false},
 		{0, 2_040_201, boundMemory, true}, {0, 2_040_199, boundMemory, false}, {0, 9e9, boundLink, false},
 	} {
-		g := opGroup{took: time.Microsecond, floor: floor{compute: c.compute, bound: c.bound}, work: Work{Bytes: c.bytes}}
+		g := opGroup{opResult: &opResult{floor: floor{compute: c.compute, bound: c.bound}, work: Work{Bytes: c.bytes}},
+			took: time.Microsecond}
 		if got := g.contradicts(gpu); got != c.want {
 			t.Errorf("%+v: %t, want %t", c, got, c.want)
 		}
@@ -256,13 +257,14 @@ func TestFasterThanPossible(t *testing.T) {
 
 // TestSumsOfOps: two products and an attention of one operator.
 func TestSumsOfOps(t *testing.T) {
-	first := opGroup{work: Work{M: 1, N: 2, K: 3, FLOP: 10, Bytes: 4, Matrix: "bf16", Kind: OpProduct}, least: 5, most: 3,
-		basis: BasisShapes,
-		floor: floor{compute: 4, memory: 2, bound: boundCompute}}
-	second := opGroup{work: Work{M: 9, N: 9, K: 9, FLOP: 1, Bytes: 1, MostFLOP: 3, MostBytes: 2, Requests: 1, Queries: 7,
-		Keys: 8,
-		Open: true}, least: 7, most: 9, floor: floor{memory: 1, link: 6, bound: boundLink}}
-	third := opGroup{work: Work{FLOP: 1}, basis: BasisContradiction}
+	first := opGroup{least: 5, most: 3, basis: BasisShapes, opResult: &opResult{
+		work:  Work{M: 1, N: 2, K: 3, FLOP: 10, Bytes: 4, Matrix: "bf16", Kind: OpProduct},
+		floor: floor{compute: 4, memory: 2, bound: boundCompute}}}
+	second := opGroup{least: 7, most: 9, opResult: &opResult{
+		work: Work{M: 9, N: 9, K: 9, FLOP: 1, Bytes: 1, MostFLOP: 3, MostBytes: 2, Requests: 1, Queries: 7, Keys: 8,
+			Open: true},
+		floor: floor{memory: 1, link: 6, bound: boundLink}}}
+	third := opGroup{opResult: &opResult{work: Work{FLOP: 1}}, basis: BasisContradiction}
 	a, b, c := sumOf(&first), sumOf(&second), sumOf(&third)
 	got := *((*opSum)(nil)).join(&a).join(&b).join(&c)
 	want := opSum{count: 3, least: 12, most: 14, bound: boundCompute, contradicting: true, basis: BasisShapes,

@@ -15,15 +15,12 @@ import (
 
 // opGroup is one op and the kernels that it launched.
 type opGroup struct {
-	op      trace.Event
-	row     *opRow
-	work    Work
-	known   bool
-	took    time.Duration
-	main    layer.Kernel // that takes longest
-	kernels int
+	*opResult // once it is judged
+	op        trace.Event
+	row       *opRow
+	took      time.Duration
+	main      layer.Kernel // that takes longest
 
-	floor       floor
 	least, most time.Duration // the floor, 0 where it is withheld; and of the most that it may have to do
 	basis       Basis
 }
@@ -31,27 +28,32 @@ type opGroup struct {
 // opCounts are the ops of a device.
 type opCounts struct {
 	table  *opIndex
+	gpu    *hardware.GPU
 	inputs map[inputKey]*opResult
-	owners map[trace.EventID]owner // by innermost op
 	groups []opGroup
-	of     map[trace.EventID]int32 // by op
-	group  []int32                 // by kernel: 1 + its group; 0 for none
-	others map[trace.EventID]bool  // composite ops whose work others do
+	ops    []opPlace // by op of the trace
+	group  []int32   // by kernel: 1 + its group; 0 for none
 }
+
+// opPlace says what an op is to the kernels of a device.
+type opPlace struct {
+	owner  int32 // of kernels launched in it: 1 + the op that their work is counted for; 0 not asked, nobody: none
+	group  int32 // 1 + its own; 0 for none
+	others bool  // it is composite, and others do its work
+}
+
+// nobody owns the work of kernels whose ops have none that is known.
+const nobody = -1
 
 // inputKey is all that the work of an op depends on.
 type inputKey struct{ op, dims, types, strides, values, kernel string }
 
+// opResult is the work of ops with the same inputs.
 type opResult struct {
-	work  Work
-	known bool
-}
-
-// owner is the op that the work of a kernel is counted for.
-type owner struct {
-	op    trace.Event
-	row   *opRow
-	known bool
+	work   Work
+	known  bool
+	floor  floor
+	inputs *Inputs
 }
 
 // countOps counts the ops of a device whose inputs were recorded; nil where none were.
@@ -60,9 +62,8 @@ func countOps(ctx context.Context, d *layer.Device, g *hardware.GPU, rules []Rul
 	if err != nil {
 		return nil, err
 	}
-	c := &opCounts{table: table, inputs: map[inputKey]*opResult{}, owners: map[trace.EventID]owner{},
-		of:     map[trace.EventID]int32{},
-		others: map[trace.EventID]bool{}, group: make([]int32, d.NumKernels())}
+	c := &opCounts{table: table, gpu: g, inputs: map[inputKey]*opResult{},
+		ops: make([]opPlace, d.Analysis().Trace().Len(event.LaneOp)), group: make([]int32, d.NumKernels())}
 	for k := range d.Kernels() {
 		if k.Index()%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -73,8 +74,9 @@ func countOps(ctx context.Context, d *layer.Device, g *hardware.GPU, rules []Rul
 		return nil, nil
 	}
 	for i := range c.groups {
-		c.groups[i].judge(c, d, g)
+		c.groups[i].judge(c, d)
 	}
+	c.ops = nil
 	return c, nil
 }
 
@@ -89,34 +91,26 @@ func (c *opCounts) add(k layer.Kernel) {
 	if !op.Valid() {
 		return
 	}
-	o, ok := c.owners[op.ID()]
-	if !ok {
-		o = c.ownerOf(op, k)
-		c.owners[op.ID()] = o
+	at := &c.ops[op.Index()]
+	if at.owner == 0 {
+		at.owner = c.ownerOf(op, k)
 	}
-	if o.row == nil {
+	if at.owner == nobody {
 		return
 	}
-	i, ok := c.of[o.op.ID()]
-	if !ok {
-		i = int32(len(c.groups))
-		c.of[o.op.ID()] = i
-		c.groups = append(c.groups, opGroup{op: o.op, row: o.row})
-	}
-	g := &c.groups[i]
+	g := &c.groups[c.ops[at.owner-1].group-1]
 	g.took += e.Duration()
-	g.kernels++
 	g.main = longer(g.main, k)
-	c.group[k.Index()] = i + 1
+	c.group[k.Index()] = c.ops[at.owner-1].group
 }
 
 // farthest is how many ops around a kernel's own are looked at.
 const farthest = 16
 
-// ownerOf returns the innermost op around a kernel whose work is known. Composite ops around that have their work
-// done by it.
-func (c *opCounts) ownerOf(op trace.Event, k layer.Kernel) (o owner) {
-	n := 0
+// ownerOf returns 1 + the innermost op around a kernel whose work is known, which has a group then, or nobody.
+// Composite ops around that have their work done by it.
+func (c *opCounts) ownerOf(op trace.Event, k layer.Kernel) int32 {
+	owner, n := int32(nobody), 0
 	for e := range op.Enclosing() {
 		if n++; n > farthest {
 			break
@@ -125,64 +119,75 @@ func (c *opCounts) ownerOf(op trace.Event, k layer.Kernel) (o owner) {
 		if row == nil {
 			continue
 		}
-		switch _, known := c.workOf(e, row, k); {
-		case !known:
-		case !o.known:
-			o = owner{e, row, true}
-		case row.composite:
-			c.others[e.ID()] = true
+		switch at := &c.ops[e.Index()]; {
+		case !c.resultOf(e, row, k).known:
+		case owner != nobody:
+			at.others = at.others || row.composite
+		default:
+			owner = int32(e.Index()) + 1
+			if at.group == 0 {
+				c.groups = append(c.groups, opGroup{op: e, row: row})
+				at.group = int32(len(c.groups))
+			}
 		}
 	}
-	return o
+	return owner
 }
 
-// workOf counts the work of an op.
-func (c *opCounts) workOf(op trace.Event, row *opRow, kernel layer.Kernel) (Work, bool) {
+// noResult is that of ops whose work is not known.
+var noResult = &opResult{}
+
+// resultOf counts the work of an op whose longest kernel is k.
+func (c *opCounts) resultOf(op trace.Event, row *opRow, k layer.Kernel) *opResult {
 	dims := op.Shape()
 	if dims == "" {
-		return Work{}, false
+		return noResult
 	}
 	types, strides, values := op.Inputs()
-	key := inputKey{op.Name(), dims, types, strides, values, kernel.Event().Name()}
+	e := k.Event()
+	key := inputKey{op.Name(), dims, types, strides, values, e.Name()}
 	r := c.inputs[key]
 	if r == nil {
-		r = &opResult{}
-		r.work, r.known = row.work(inputsOf(op, kernel))
+		r = &opResult{inputs: ReadInputs(dims, types, strides, values)}
+		r.inputs.Assumed, r.inputs.Element = string(k.Facts().DType), k.Facts().Element
+		if r.work, r.known = row.work(r.inputs); r.known {
+			r.floor = r.work.floorBy(e, c.gpu)
+		}
 		c.inputs[key] = r
 	}
-	return r.work, r.known
+	return r
 }
 
-// inputsOf reads the inputs of an op whose longest kernel is k.
-func inputsOf(op trace.Event, k layer.Kernel) *Inputs {
-	types, strides, values := op.Inputs()
-	in := ReadInputs(op.Shape(), types, strides, values)
-	in.Assumed, in.Element = string(k.Facts().DType), k.Facts().Element
-	return in
+// floorBy is the floor of work that is done by a kernel: a copy to or from the host crosses the link.
+func (w *Work) floorBy(e trace.Event, gpu *hardware.GPU) floor {
+	if e.Kind() != event.Memcpy || !host(e.Name()) {
+		return w.floor(gpu)
+	}
+	f := floor{bound: boundLink}
+	if gpu != nil && gpu.Host.Known() {
+		f.link = w.Bytes / 2 / gpu.Host.Value // read on one side, written on the other
+		f.known = true
+	}
+	return f
 }
 
 // judge holds an op against what the GPU can do.
-func (g *opGroup) judge(c *opCounts, d *layer.Device, gpu *hardware.GPU) {
-	if g.row.composite && c.others[g.op.ID()] {
+func (g *opGroup) judge(c *opCounts, d *layer.Device) {
+	g.opResult = noResult
+	if g.row.composite && c.ops[g.op.Index()].others {
 		return
 	}
-	g.work, g.known = c.workOf(g.op, g.row, g.main)
-	if !g.known {
+	if g.opResult = c.resultOf(g.op, g.row, g.main); !g.known {
 		return
 	}
-	if p := g.main.Place().Pass; p != trace.None {
-		g.work.bound(annotated(&d.Passes[p]))
-	} else {
-		g.work.bound(nil)
-	}
-	if e := g.main.Event(); e.Kind() == event.Memcpy && host(e.Name()) {
-		g.floor.bound = boundLink
-		if gpu != nil && gpu.Host.Known() {
-			g.floor.link = g.work.Bytes / 2 / gpu.Host.Value // read on one side, written on the other
-			g.floor.known = true
+	if g.work.perPair != 0 { // its step says more
+		own := *g.opResult
+		if p := g.main.Place().Pass; p != trace.None {
+			own.work.bound(annotated(&d.Passes[p]))
+		} else {
+			own.work.bound(nil)
 		}
-	} else {
-		g.floor = g.work.floor(gpu)
+		g.opResult = &own
 	}
 	if !g.floor.known {
 		return
@@ -190,7 +195,7 @@ func (g *opGroup) judge(c *opCounts, d *layer.Device, gpu *hardware.GPU) {
 	g.basis = BasisShapes
 	g.least = duration(max(g.floor.seconds(), g.floor.link))
 	switch {
-	case g.contradicts(gpu):
+	case g.contradicts(c.gpu):
 		g.least, g.basis = 0, BasisContradiction
 	case g.least > g.took:
 		g.least, g.basis = 0, BasisCache
@@ -199,7 +204,7 @@ func (g *opGroup) judge(c *opCounts, d *layer.Device, gpu *hardware.GPU) {
 	case g.work.Kind == OpAttention || g.work.Kind == OpExperts:
 		most := g.work
 		most.FLOP, most.Bytes = most.most()
-		g.most = most.Floor(gpu)
+		g.most = most.Floor(c.gpu)
 	}
 }
 
@@ -263,10 +268,9 @@ type Op struct {
 	// floor, as [Cost.Floor] is.
 	Floor   time.Duration
 	Longest layer.Kernel // of its kernels
+	// Inputs are those that were recorded; they are not to be changed.
+	Inputs *Inputs
 }
-
-// Inputs are those that were recorded.
-func (o *Op) Inputs() *Inputs { return inputsOf(o.Event, o.Longest) }
 
 // Of returns the op that a kernel works for; false where none is known.
 func (o Ops) Of(k layer.Kernel) (Op, bool) {
@@ -277,7 +281,7 @@ func (o Ops) Of(k layer.Kernel) (Op, bool) {
 	if g == nil || !g.known {
 		return Op{}, false
 	}
-	return Op{g.work, g.op, g.least, g.main}, true
+	return Op{g.work, g.op, g.least, g.main, g.inputs}, true
 }
 
 // Floor is the least time that a GPU needs for the work: that of its arithmetic on matrix units, or of each tensor once

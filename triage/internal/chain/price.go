@@ -297,14 +297,13 @@ func (p *Pricer) productBetween(w *activity.Trace, a, b int32) bool {
 
 // tensorsOf are the tensors that an op reads and the one that it writes, in bytes.
 func tensorsOf(o *roofline.Op) (in []float64, out float64) {
-	inputs := o.Inputs()
 	if strings.HasSuffix(o.Event.Name(), "::copy_") {
-		out = inputs.Bytes(0)
+		out = o.Inputs.Bytes(0)
 		return []float64{o.Bytes - out}, out
 	}
 	out = o.Bytes
-	for i := range inputs.Dims {
-		if b := inputs.Bytes(i); b > 0 && out-b >= 0 {
+	for i := range o.Inputs.Dims {
+		if b := o.Inputs.Bytes(i); b > 0 && out-b >= 0 {
 			in = append(in, b)
 			out -= b
 		}
