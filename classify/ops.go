@@ -159,6 +159,9 @@ func fusedEnum(n *Name, enum string) bool {
 	return ok && len(rest) > 1 && (rest[0] == ')' || rest[0] == 'E') && rest[1] > '0' && rest[1] <= '9'
 }
 
+// scanGates are operations that hardly anything but the gates of a scan needs.
+var scanGates = match("softplus*")
+
 // transferWords are CUPTI's and roctracer's for copies between host and GPU.
 var transferWords = match("*htod*", "*dtoh*", "*hosttodevice*", "*devicetohost*")
 
@@ -174,6 +177,8 @@ func plainRole(n *Name, r verdict) Role {
 		if p := primitive(n); p != RoleOther {
 			return p
 		}
+	case x == RoleActivation && textOf(n).has(scanGates):
+		return RoleScanInput
 	case x == RoleProduct && grouped(n, r) && r.subcategory != subcategoryConvolution:
 		return RoleExperts
 	}

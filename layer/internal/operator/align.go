@@ -18,6 +18,8 @@ type unit struct {
 	hint    hint
 	k, n    int
 	label   int32
+	// summed: it normalises a sum of the residual stream.
+	summed bool
 }
 
 // lanes returns the streams that are aligned by themselves: the one with most
@@ -269,6 +271,9 @@ func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end in
 		cost += w.p.Taken
 	}
 	if !u.hint.allows(steps[a].Op, steps[a].layer) {
+		cost += w.p.Miss
+	}
+	if u.summed && steps[a].Op == opname.QKNorm {
 		cost += w.p.Miss
 	}
 	if u.first && steps[a].Op == opname.ExpertsDown || u.second && steps[a].Op == opname.ExpertsGateUp {

@@ -42,6 +42,7 @@ func cheapest(w *work, units []unit, steps []step, bands []band, i, pos int) flo
 			enter = skipped(pos, a)
 		case pos == a+1:
 			enter = w.againCost(u, steps[a].Op)
+		case steps[a].add && len(u.acts) == 1 && pos > a+2: // a sum is not far behind
 		case pos <= a+1+w.p.MaxBack && steps[a].layer >= 0 && steps[a].layer == steps[pos-1].layer && heavy(u.acts[0]):
 			enter = w.p.BackProduct
 		case pos <= a+1+w.p.MaxBack && steps[a].layer >= 0 && steps[a].layer == steps[pos-1].layer:

@@ -10,7 +10,7 @@ import (
 // guess makes a layout from the kernels alone: for each layer what its kernels
 // show it to be made of. Every alternative a decoder may have is in the steps as
 // optional; what is certain is only that attention is between products.
-func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
+func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *Layout {
 	n := pass.First + pass.Layers
 	seen := make([]shape, n)
 	all := shape{}
@@ -31,14 +31,15 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	}
 	denseRows(pass, reads, seen)
 	complete(seen, p.Halves)
-	behind := normsBehind(pass, reads)
+	behind, ends := normsOfSums(units, pass.Layers)
+	behind = behind || normsBehind(pass, reads)
 	plain, _ := plainFeed(pass, reads)
 	out := &Layout{LayerKinds: make([]int, n)}
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
 		// of the model, not of a layer
-		s.hc, s.mla, s.latent, s.behind, s.plain = all.hc, all.mla, latent, behind, plain
+		s.hc, s.mla, s.latent, s.behind, s.ends, s.plain = all.hc, all.mla, latent, behind, ends, plain
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -60,9 +61,9 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 
 // plainFeed reports feed-forward parts without a gate: of the activations between two products of layers some show
 // that none multiplies what they leave, and no other shows a gate. A gate shows in a name, in a product of elements
-// after the activation, and in shapes: the first product then makes twice what the second reads, or two equal ones
-// precede it. If nothing shows either, the first products may lack a gate.
-func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
+// that the second product reads, and in shapes: the first product then makes twice what the second reads, or two equal
+// ones precede it. known: something shows a gate or its absence.
+func plainFeed(pass *Pass, reads []reading) (isPlain, known bool) {
 	rows := map[int32][]int{} // of each stream: what serves no other
 	for i := range pass.Kernels {
 		if !aux(reads[i].acts[0]) {
@@ -77,11 +78,8 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 			}
 			return reads[row[j]].acts[0]
 		}
-		multiplies := func(j int) bool {
-			return act(j) == classify.RoleElementwise && reads[row[j]].tag == classify.RoleMultiply
-		}
 		for j := 1; j < len(row)-1; j++ {
-			if act(j) != classify.RoleActivation || pass.Kernels[row[j]].Layer < 0 {
+			if pass.Kernels[row[j]].Layer < 0 || act(j) != classify.RoleActivation && !rectifies(reads, row, j) {
 				continue
 			}
 			if single, known := widthsAround(pass, reads, row, j); known {
@@ -100,26 +98,43 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 				pass.Kernels[row[j-2]].N == up.N && up.N > up.K
 			fed := act(j+1) == classify.RoleProduct
 			switch {
-			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice || fed && multiplies(j+2):
+			case act(j) != classify.RoleActivation:
+				plain++
+			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice ||
+				fed && multiplies(reads, row, j+2):
 				gates++
 			case fed && reads[row[j]].single:
 				plain++
-			default:
-				unsure = append(unsure, row[j-1])
 			}
 		}
 	}
-	// their neighbours have one name together
+	// of experts, whose neighbours have one name together, nothing is asked
 	experts := slices.ContainsFunc(reads, func(r reading) bool { return r.acts[0] == classify.RoleExperts })
-	if plain+gates > 0 || experts {
-		unsure = nil
+	return plain > 0 && gates == 0, plain+gates > 0 || experts
+}
+
+// multiplies reports a product of elements that a product reads: what scales the output of one is added to something.
+func multiplies(reads []reading, row []int, j int) bool {
+	return j+1 < len(row) && reads[row[j]].tag == classify.RoleMultiply &&
+		reads[row[j+1]].acts[0] == classify.RoleProduct
+}
+
+// rectifies reports an operation on elements between two products, or it and its square: an activation that the name
+// does not show, as a bound of 0 is.
+func rectifies(reads []reading, row []int, j int) bool {
+	if r := &reads[row[j]]; r.acts[0] != classify.RoleElementwise || r.tag != classify.RoleOther ||
+		reads[row[j-1]].acts[0] != classify.RoleProduct {
+		return false
 	}
-	return plain > 0 && gates == 0, unsure
+	if next := j + 1; next+1 < len(row) && reads[row[next]].tag == classify.RolePower {
+		j = next
+	}
+	return reads[row[j+1]].acts[0] == classify.RoleProduct
 }
 
 // widthsAround compares the products around an activation, where nothing but operations on elements is between. known:
 // the shapes of both are recorded. single: the second reads just what the first makes; no product of the first one's
-// shape is before it, and no product of elements after the second, as of a gate.
+// shape is before it, and no product of elements between the second and a third, as of a gate.
 func widthsAround(pass *Pass, reads []reading, row []int, j int) (single, known bool) {
 	toProduct := func(at, by int) int {
 		for at += by; at >= 0 && at < len(row); at += by {
@@ -145,7 +160,7 @@ func widthsAround(pass *Pass, reads []reading, row []int, j int) (single, known 
 		pass.Kernels[row[twin]].N == up.N {
 		return false, true
 	}
-	return up.N == down.K && (q+1 == len(row) || reads[row[q+1]].tag != classify.RoleMultiply), true
+	return up.N == down.K && !multiplies(reads, row, q+1), true
 }
 
 // language reports that something runs which only a model of language has: a lookup of tokens, a cache, experts, a
@@ -229,6 +244,24 @@ func normsBehind(pass *Pass, reads []reading) bool {
 	return 2*n > len(layers)
 }
 
+// normsOfSums finds norms between what a part leaves and the sum that it goes into, one a layer at least: they are
+// behind the parts, and where others feed products they end parts that a norm begins.
+func normsOfSums(units []unit, layers int) (behind, ends bool) {
+	sums, inputs := 0, 0
+	for i := 1; i+1 < len(units); i++ {
+		u, before, next := &units[i], units[i-1].acts, units[i+1].acts[0]
+		switch {
+		case u.label < 0 || u.acts[0] != classify.RoleNorm:
+		case next == classify.RoleAdd && slices.Contains([]classify.Role{classify.RoleProduct, classify.RoleExperts,
+			classify.RoleFinalize}, before[len(before)-1]):
+			sums++
+		case next == classify.RoleProduct && !heavy(before[0]):
+			inputs++
+		}
+	}
+	return sums >= layers && inputs < layers, sums >= layers && inputs >= layers
+}
+
 // complete gives layers that show one half only the shape of a neighbour, unless
 // there are enough of them to be a kind: labels that are off cut the first and the
 // last layer short.
@@ -263,8 +296,8 @@ type shape struct {
 	latent bool
 	// plain: no gate multiplies what the activation leaves, see plainFeed.
 	plain bool
-	// behind: norms follow the parts, see normsBehind.
-	behind bool
+	// behind: norms follow the parts, see normsBehind; ends: they do that besides those before the parts.
+	behind, ends bool
 }
 
 // oneHalf reports a layer that only mixes tokens, or does not.
@@ -313,6 +346,9 @@ func (s shape) steps() []Step {
 			out = append(out, opt(opname.ResidualAdd))
 		}
 		out = append(append(append(out, must(norm)), body...), opt(reduce))
+		if s.ends {
+			out = append(out, must(opname.PostNorm))
+		}
 		if s.hc {
 			out = append(out, must(opname.HCPost))
 		}

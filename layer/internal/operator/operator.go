@@ -121,19 +121,16 @@ func (f *Finder) Find(pass Pass) []Found {
 		reads[i] = f.read(&pass.Kernels[i])
 	}
 	eagerAttention(&pass, reads)
-	var unclear map[int]bool
+	writtenScans(&pass, reads)
+	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found,
+		hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), gates: true}
 	if layout == nil {
 		var latent bool
-		unclear, latent = unclearProducts(&pass, reads)
-		_, unsure := plainFeed(&pass, reads)
-		for _, i := range unsure {
-			unclear[i] = true
-		}
-		layout = guess(&pass, reads, latent, &f.p)
+		w.unclear, latent = unclearProducts(&pass, reads)
+		_, w.gates = plainFeed(&pass, reads)
+		w.layout = guess(&pass, reads, w.units(func(*Kernel) bool { return true }), latent, &f.p)
 	}
-	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found,
-		hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}
-	if d := w.denoiserOf(); d != nil && !layout.Given {
+	if d := w.denoiserOf(); d != nil && !w.layout.Given {
 		d.read()
 		w.written()
 		w.serve()
@@ -195,6 +192,8 @@ type work struct {
 	placed []bool // kernels that have a step, by index
 	// unclear are products that their order assigns to no operator, by index.
 	unclear map[int]bool
+	// gates: something shows whether feed-forward parts have one.
+	gates bool
 	// experts: some kernel is a product of experts by its name. absorbed and
 	// expanded: attention runs on the compressed cache of latent attention, or on
 	// whole keys and values.

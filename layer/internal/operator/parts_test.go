@@ -210,12 +210,12 @@ func TestWrittenOutOperators(t *testing.T) {
 		{"xnkxa", 5, classify.RoleRope}, {"nkxxa", 5, classify.RoleRope}, {"nkxa", 4, classify.RoleRope},
 		{"xnkx", 0, classify.RoleOther}, {"-pmrx", 0, classify.RoleOther}, {"", 0, classify.RoleOther},
 	} {
-		w := &work{}
+		var reads []reading
 		var idx []int
 		for i := range c.row {
-			w.reads, idx = append(w.reads, reading{tag: tags[c.row[i]]}), append(idx, i)
+			reads, idx = append(reads, reading{tag: tags[c.row[i]]}), append(idx, i)
 		}
-		if n, a := w.macro(idx); n != c.n || a != c.want {
+		if n, a := findMacro(reads, idx); n != c.n || a != c.want {
 			t.Errorf("%s: %d kernels are act %d, want %d and %d", c.row, n, a, c.n, c.want)
 		}
 	}

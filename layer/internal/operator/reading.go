@@ -28,6 +28,8 @@ type reading struct {
 	single bool
 	// part is what it is of an attention written op by op, see takeAttention.
 	part Part
+	// serves is 1 more than the kernel whose operator it has, 0 for none, see writtenScans.
+	serves int
 }
 
 // folded are roles that serve an operator as another one does.

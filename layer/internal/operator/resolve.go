@@ -52,7 +52,7 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		f.Evidence, f.Confidence = Plan, w.p.ByPlan
 	}
 	g := steps[start].grades[acts[0]]
-	if g == weak || g == unknown || w.unclear[u.kernels[0]] {
+	if g == weak || g == unknown || w.unclear[u.kernels[0]] || steps[start].Op == opname.GateUpProj && !w.gates {
 		f.Confidence = w.p.ByWeak
 	}
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
@@ -147,6 +147,11 @@ func (w *work) voteAt(group [][]int, pos int) {
 func (w *work) serve() {
 	for i := range w.found {
 		a := w.reads[i].acts[0]
+		if at := w.reads[i].serves - 1; at >= 0 && w.placed[at] {
+			w.found[i] = w.found[at]
+			w.found[i].Confidence = min(w.found[i].Confidence, w.p.ByWeak)
+			continue
+		}
 		if w.placed[i] || !aux(a) && a != classify.RoleEmbed { // rows are also picked before the output projection
 			continue
 		}

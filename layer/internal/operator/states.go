@@ -109,8 +109,11 @@ func (w *work) backInto(u *unit, steps []step, a int, prev states, enter float64
 	if c := prev.at(a+1) + w.againCost(u, steps[a].Op); c < enter {
 		enter, via = c, a+1
 	}
-	for p := a + 2; p <= a+1+w.p.MaxBack && p <= len(steps) && steps[a].layer >= 0 &&
-		steps[p-1].layer == steps[a].layer; p++ {
+	most := a + 1 + w.p.MaxBack
+	if steps[a].add && len(u.acts) == 1 {
+		most = a + 2 // a sum follows the norm after it in some models, but nothing further on
+	}
+	for p := a + 2; p <= most && p <= len(steps) && steps[a].layer >= 0 && steps[p-1].layer == steps[a].layer; p++ {
 		if c := prev.at(p) + back; c < enter {
 			enter, via = c, p
 		}

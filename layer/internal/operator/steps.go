@@ -155,7 +155,7 @@ func (v variant) apply(kind []Step) []Step {
 			out = append(out, s.Or[0], Step{Op: opname.Activation, Optional: true}, s.Or[1])
 		case s.Op == opname.InProj && v.splitIn && s.Or != nil, s.Op != opname.GateUpProj && s.Op != opname.InProj &&
 			v.splitQKV && s.Or != nil:
-			out = append(out, s.Or...)
+			out = append(out, separate(s.Or, kind)...)
 		case s.Op == opname.QKNorm && hasStep(kind, opname.Rope):
 			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated
 		case s.Op == opname.Dispatch && s.Product:
@@ -175,6 +175,20 @@ func (v variant) apply(kind []Step) []Step {
 	}
 	if len(shared) > 0 && at >= 0 {
 		out = slices.Insert(out, at, shared...)
+	}
+	return out
+}
+
+// separate are separate steps: of queries, keys and values each has its norm after it or after all of them.
+func separate(steps, kind []Step) []Step {
+	if !hasStep(kind, opname.QKNorm) {
+		return steps
+	}
+	var out []Step
+	for _, s := range steps {
+		if out = append(out, s); s.Op == opname.QProj || s.Op == opname.KProj {
+			out = append(out, opt(opname.QKNorm))
+		}
 	}
 	return out
 }

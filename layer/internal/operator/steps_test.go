@@ -94,11 +94,11 @@ func TestWaysToRunALayer(t *testing.T) {
 	}{
 		{"whole products", dense, variant{}, "input_norm qkv_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
 		{"split queries", dense, variant{splitQKV: true},
-			"input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
+			"input_norm q_proj (qk_norm) k_proj (qk_norm) v_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
 		{"split gates", dense, variant{splitGate: true},
 			"input_norm qkv_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
 		{"both", dense, variant{splitQKV: true, splitGate: true, splitIn: true},
-			"input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
+			"input_norm q_proj (qk_norm) k_proj (qk_norm) v_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
 		{"whole input", scan, variant{splitQKV: true}, "in_proj linear_attention"},
 		{"split input", scan, variant{splitIn: true}, "in_proj in_proj linear_attention"},
 		{"shared experts last", experts, variant{}, "post_norm router (routing) experts_gate_up experts_down shared_gate_up (shared_activation) shared_down (mlp_all_reduce)"},

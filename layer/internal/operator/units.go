@@ -17,7 +17,7 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 	}
 	var out []unit
 	for at := 0; at < len(idx); {
-		if n, a := w.macro(idx[at:]); n != 0 {
+		if n, a := findMacro(w.reads, idx[at:]); n != 0 {
 			out = append(out, w.unit(idx[at:at+n], []classify.Role{a}))
 			at += n
 			continue
@@ -31,6 +31,9 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 		u.first, u.second = w.reads[i].first, w.reads[i].second
 		out = append(out, u)
 	}
+	for i := 1; i < len(out); i++ {
+		out[i].summed = out[i-1].acts[len(out[i-1].acts)-1] == classify.RoleAdd && out[i].acts[0] == classify.RoleNorm
+	}
 	return out
 }
 
@@ -43,49 +46,84 @@ func (w *work) unit(kernels []int, acts []classify.Role) unit {
 	return u
 }
 
-// macros are operators written as single PyTorch operations, as transformers and
-// eager code run them. Optional tags are in small letters of the pattern's second
-// list.
-var macros = []struct {
-	tags     []classify.Role
-	optional []bool
-	act      classify.Role
-}{
-	// x.float(); x.pow(2).mean(); rsqrt(… + eps); x * r; .to(dtype); weight * x
-	{[]classify.Role{classify.RoleCopy, classify.RolePower, classify.RoleMean, classify.RoleAddScalar,
-		classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply},
-		[]bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
-	{[]classify.Role{classify.RoleCopy, classify.RoleMultiply, classify.RoleMean, classify.RoleAddScalar,
-		classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply},
-		[]bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
-	// q * cos + cat(−q2, q1) * sin
-	{[]classify.Role{classify.RoleMultiply, classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply,
-		classify.RoleAdd}, []bool{false, false, false, false, false}, classify.RoleRope},
-	{[]classify.Role{classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply, classify.RoleMultiply,
-		classify.RoleAdd}, []bool{false, false, false, true, false}, classify.RoleRope},
+// element is a part of an operator written as single PyTorch operations: at least so many kernels of a tag, and at
+// most so many.
+type element struct {
+	tag         classify.Role
+	least, most int
 }
 
-// macro returns how many of the kernels, in order, are one decomposed operator.
-func (w *work) macro(idx []int) (int, classify.Role) {
+func one(tag classify.Role) element   { return element{tag, 1, 1} }
+func maybe(tag classify.Role) element { return element{tag, 0, 1} }
+
+// moves are copies and concatenations of halves.
+var moves = element{classify.RoleConcat, 1, mostMoves}
+
+// mostMoves is how many kernels put the halves of a vector together: a stack is two copies, and may be cast.
+const mostMoves = 3
+
+// macro is such an operator as transformers and eager code run it.
+type macro struct {
+	elements []element
+	act      classify.Role
+}
+
+// macros are the known ones. Of several that begin alike the longer is first.
+var macros = func() (out []macro) {
+	root := []element{maybe(classify.RoleAddScalar), one(classify.RoleRsqrt), one(classify.RoleMultiply)}
+	for _, head := range [][]element{ // x.float(), its square and mean, or that of its distance from the mean
+		{maybe(classify.RoleCopy), one(classify.RolePower), one(classify.RoleMean)},
+		{maybe(classify.RoleCopy), one(classify.RoleMultiply), one(classify.RoleMean)},
+		{maybe(classify.RoleCopy), one(classify.RoleMean), one(classify.RoleAdd), one(classify.RolePower),
+			one(classify.RoleMean), one(classify.RoleAdd)},
+	} {
+		for _, tail := range [][]element{ // the weight, which may be cast and have 1 added, and casts of the result
+			{one(classify.RoleCopy), one(classify.RoleAddScalar), one(classify.RoleMultiply), one(classify.RoleCopy)},
+			{one(classify.RoleMultiply), one(classify.RoleCopy)},
+			{maybe(classify.RoleCopy), maybe(classify.RoleMultiply)},
+		} {
+			out = append(out, macro{slices.Concat(head, root, tail), classify.RoleNorm})
+		}
+	}
+	// q * cos + cat(−q2, q1) * sin
+	rotated := []element{one(classify.RoleNegate), moves, one(classify.RoleMultiply)}
+	for _, e := range [][]element{
+		slices.Concat([]element{one(classify.RoleMultiply)}, rotated, []element{one(classify.RoleAdd)}),
+		slices.Concat(rotated, []element{maybe(classify.RoleMultiply), one(classify.RoleAdd)}),
+	} {
+		out = append(out, macro{e, classify.RoleRope})
+	}
+	return out
+}()
+
+// findMacro returns how many of the kernels, in order, are one decomposed operator.
+func findMacro(reads []reading, idx []int) (int, classify.Role) {
 	for m := range macros {
-		if n := w.matchMacro(macros[m].tags, macros[m].optional, idx); n > 0 {
+		if n := matchMacro(reads, macros[m].elements, idx); n > 0 {
 			return n, macros[m].act
 		}
 	}
 	return 0, classify.RoleOther
 }
 
-func (w *work) matchMacro(tags []classify.Role, optional []bool, idx []int) int {
+func matchMacro(reads []reading, elements []element, idx []int) int {
 	n := 0
-	for j, t := range tags {
-		switch {
-		case n < len(idx) && w.reads[idx[n]].tag == t:
+	for _, e := range elements {
+		found := 0
+		for found < e.most && n < len(idx) && e.is(reads[idx[n]].tag) {
+			found++
 			n++
-		case !optional[j]:
+		}
+		if found < e.least {
 			return 0
 		}
 	}
 	return n
+}
+
+// is reports the tag of an element; halves are put together by copies, too.
+func (e element) is(tag classify.Role) bool {
+	return tag == e.tag || e.tag == classify.RoleConcat && tag == classify.RoleCopy
 }
 
 // helpers places what runs beside the lanes: runs of kernels of one stream, each
