@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Fused is an occurrence of a chain of kernels that one kernel replaces.
@@ -22,25 +24,29 @@ func (e Edit) With(list []Fused) Edit {
 // planChain runs one kernel in the place of the last of each occurrence, and makes one call of the host for it: that
 // of the first.
 func (m *model) planChain(p *plan, e Edit, c constants) string {
-	at := map[trace.EventID]int32{}
-	for i := range p.acts {
-		at[p.acts[i].id] = int32(i)
+	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
+	at := make([]int32, m.t.Len(event.LaneGPU)) // by activity: 1 + its act; 0 for none
+	for i := range m.acts {
+		at[m.t.At(m.acts[i].id).Index()] = int32(i) + 1
 	}
 	p.of = make([]bool, m.passes)
 	found := false
 	for _, f := range e.fused {
 		acts := make([]int32, 0, len(f.Kernels))
 		for _, id := range f.Kernels {
-			if i, ok := at[id]; ok && f.Trace == m.t {
-				acts = append(acts, i)
-				delete(at, id) // chains of several names may share kernels
+			if f.Trace != m.t {
+				continue
+			}
+			if i := &at[m.t.At(id).Index()]; *i > 0 {
+				acts = append(acts, *i-1)
+				*i = 0 // occurrences may share kernels
 			}
 		}
 		if len(acts) < max(2, len(f.Kernels)) {
 			continue // of another GPU, not launched in the window, or of another chain
 		}
 		for n, i := range acts {
-			a := &p.acts[i]
+			a := &m.acts[i]
 			if a.comm {
 				return "a kernel of the chain exchanges data: its length is that of other ranks"
 			}
@@ -50,14 +56,14 @@ func (m *model) planChain(p *plan, e Edit, c constants) string {
 					it.pre = 0
 				}
 			}
-			a.without = n < len(acts)-1
+			p.acts[i].without = n < len(acts)-1
 		}
-		last := &p.acts[acts[len(acts)-1]]
-		if last.d = int64(f.Least); c.most {
-			last.d = int64(f.Most)
+		end := acts[len(acts)-1]
+		if p.acts[end].d = int64(f.Least); c.most {
+			p.acts[end].d = int64(f.Most)
 		}
-		if last.pass >= 0 {
-			p.of[last.pass], found = true, true
+		if pass := m.acts[end].pass; pass >= 0 {
+			p.of[pass], found = true, true
 		}
 	}
 	if !found {

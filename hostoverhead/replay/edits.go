@@ -40,26 +40,27 @@ const (
 
 // kindRow is what is known of a kind.
 type kindRow struct {
-	kind  Kind
-	uses  edges // that it rests on
-	title func(Edit) string
-	plan  func(*model, *plan, Edit, constants) string // "", or why it cannot be made
+	kind    Kind
+	uses    edges // that it rests on
+	assumes bool  // what no trace shows: the constants
+	title   func(Edit) string
+	plan    func(*model, *plan, Edit, constants) string // "", or why it cannot be made
 }
 
 // kinds has one row for each kind.
 var kinds = []kindRow{
-	{Cause, launchEdges, func(e Edit) string { return "without " + e.Name }, (*model).planCause},
-	{Overlap, waitEdges, func(Edit) string { return "overlap scheduling (host one step ahead)" }, (*model).planOverlap},
-	{Graphs, launchEdges, func(Edit) string { return "all launches of a step in one graph" }, (*model).planGraphs},
-	{Sync, waitEdges, func(e Edit) string { return "without waiting in " + e.Name }, (*model).planSync},
-	{Kernel, streamEdges, func(e Edit) string {
+	{Cause, launchEdges, false, func(e Edit) string { return "without " + e.Name }, (*model).planCause},
+	{Overlap, waitEdges, true, func(Edit) string { return "overlap scheduling (host one step ahead)" }, (*model).planOverlap},
+	{Graphs, launchEdges, true, func(Edit) string { return "all launches of a step in one graph" }, (*model).planGraphs},
+	{Sync, waitEdges, false, func(e Edit) string { return "without waiting in " + e.Name }, (*model).planSync},
+	{Kernel, streamEdges, false, func(e Edit) string {
 		return fmt.Sprintf("%s in %s its time", e.Name, table.Times(e.factor(), 2))
 	}, (*model).planKernel},
-	{Fuse, streamEdges, func(e Edit) string {
+	{Fuse, streamEdges, false, func(e Edit) string {
 		return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
 	}, (*model).planFuse},
-	{Times, streamEdges, func(e Edit) string { return "with the kernel times of " + e.Name }, (*model).planTimes},
-	{Chain, streamEdges, func(e Edit) string {
+	{Times, streamEdges, false, func(e Edit) string { return "with the kernel times of " + e.Name }, (*model).planTimes},
+	{Chain, streamEdges, true, func(e Edit) string {
 		return "fuse " + strings.TrimSuffix(e.Name, " in pieces") + " into one kernel"
 	}, (*model).planChain},
 }
@@ -68,7 +69,7 @@ var kinds = []kindRow{
 func (k Kind) row() *kindRow {
 	i := slices.IndexFunc(kinds, func(r kindRow) bool { return r.kind == k })
 	if i < 0 {
-		return &kindRow{k, 0, Edit.String, func(*model, *plan, Edit, constants) string { return "no edit has this kind" }}
+		return &kindRow{k, 0, false, Edit.String, func(*model, *plan, Edit, constants) string { return "no edit has this kind" }}
 	}
 	return &kinds[i]
 }
@@ -228,6 +229,7 @@ func (it *item) during() interval.Span {
 
 func (m *model) planCause(p *plan, e Edit, _ constants) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp, event.LaneSync)
+	p.items = slices.Clone(m.items)
 	found := false
 	for i := range p.items {
 		it := &p.items[i]
@@ -246,6 +248,7 @@ func (m *model) planCause(p *plan, e Edit, _ constants) string {
 
 func (m *model) planSync(p *plan, e Edit, _ constants) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp)
+	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	found := false
 	for i := range p.items {
 		it := &p.items[i]
@@ -268,16 +271,17 @@ func (m *model) planSync(p *plan, e Edit, _ constants) string {
 }
 
 func (m *model) planKernel(p *plan, e Edit, _ constants) string {
+	p.acts = slices.Clone(m.recorded)
 	found := false
-	for i := range p.acts {
-		a := &p.acts[i]
+	for i := range m.acts {
+		a := &m.acts[i]
 		if a.copies || !strings.Contains(m.t.Name(a.name), e.Name) {
 			continue
 		}
 		if a.comm {
 			return "kernels of that name exchange data: their length is that of other ranks"
 		}
-		a.d, found = int64(float64(a.d)*e.factor()), true
+		p.acts[i].d, found = int64(float64(a.d)*e.factor()), true
 	}
 	if !found {
 		return "no kernel has that name"
@@ -290,17 +294,18 @@ func (m *model) planTimes(p *plan, e Edit, _ constants) string {
 	if e.gpu != m.d.GPU {
 		return "the other trace is of another GPU: kernel times do not carry over"
 	}
+	p.acts = slices.Clone(m.recorded)
 	own := timesOf(m.d)
 	var all, known int64
-	for i := range p.acts {
-		a := &p.acts[i]
+	for i := range m.acts {
+		a := &m.acts[i]
 		if a.copies || a.comm {
 			continue
 		}
 		all += a.d
 		if other, ok := e.times[m.t.Name(a.name)]; ok {
 			known += a.d
-			a.d = int64(float64(a.d) * other.mean() / max(own[m.t.Name(a.name)].mean(), 1))
+			p.acts[i].d = int64(float64(a.d) * other.mean() / max(own[m.t.Name(a.name)].mean(), 1))
 		}
 	}
 	if float64(known) < sameKernels*float64(all) {
@@ -311,18 +316,19 @@ func (m *model) planTimes(p *plan, e Edit, _ constants) string {
 }
 
 func (m *model) planFuse(p *plan, e Edit, _ constants) string {
+	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	found := false
-	for i := range p.acts {
-		b := &p.acts[i]
+	for i := range m.acts {
+		b := &m.acts[i]
 		if b.prev == none || !strings.Contains(m.t.Name(b.name), e.Then) {
 			continue
 		}
-		a := &p.acts[b.prev]
-		if !strings.Contains(m.t.Name(a.name), e.Name) || a.without || a.comm || b.comm {
+		a, first := &m.acts[b.prev], &p.acts[b.prev]
+		if !strings.Contains(m.t.Name(a.name), e.Name) || first.without || a.comm || b.comm {
 			continue
 		}
-		a.d = int64(float64(a.d+b.d) * e.factor())
-		b.without, found = true, true
+		first.d = int64(float64(first.d+p.acts[i].d) * e.factor())
+		p.acts[i].without, found = true, true
 		if it := &p.items[b.item]; it.acts == 1 { // the call is not made
 			it.pre, it.d = 0, 0
 		}
@@ -348,6 +354,7 @@ func (m *model) stepItems() [][]int32 {
 }
 
 func (m *model) planGraphs(p *plan, _ Edit, c constants) string {
+	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	found := false
 	for _, list := range m.stepItems() {
 		var launches []int32
@@ -398,6 +405,7 @@ func (m *model) planGraphs(p *plan, _ Edit, c constants) string {
 // launches 1, wait 0, host 0, launches 2, wait 1, host 1 … What a step needs before its own launches is not known:
 // that is the constant.
 func (m *model) planOverlap(p *plan, _ Edit, c constants) string {
+	p.items = slices.Clone(m.items)
 	list := slices.DeleteFunc(m.stepItems(), func(l []int32) bool { return len(l) == 0 })
 	var out, carry []int32
 	var left int64 // host time that follows what is carried

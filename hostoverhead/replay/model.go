@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -49,9 +50,6 @@ type act struct {
 	comm   bool  // it exchanges data with other GPUs
 	copies bool
 	runsOn bool // a copy that the host does not wait for
-	// Of edits: it does not run; it follows the act before it on its stream by so much, as in a graph, 0: as recorded.
-	without bool
-	chain   int64
 }
 
 // item is one call of the host.
@@ -73,17 +71,21 @@ type model struct {
 	t         *trace.Trace
 	d         *layer.Device
 	items     []item
-	acts      []act // in issue order
+	acts      []act    // in issue order
+	recorded  []edited // by act, see unedited
 	launching []trace.ThreadIndex
-	gaps      map[[2]bool]int64 // by whether an act, and the one before it, is a copy
+	streams   map[trace.StreamID]int32
+	gaps      [2][2]int64 // by whether an act, and the one before it, is a copy
 	ret       int64
+	agreed    map[edges][]bool // steps that replays without these edges reproduce, see agree
 	passes    int
 	hidden    string // why nothing can be said at all
 }
 
 // build reads a device. The error is ctx's.
 func build(ctx context.Context, d *layer.Device) (*model, error) {
-	m := &model{t: d.Analysis().Trace(), d: d, gaps: map[[2]bool]int64{}, passes: len(d.Passes)}
+	m := &model{t: d.Analysis().Trace(), d: d, streams: map[trace.StreamID]int32{}, passes: len(d.Passes),
+		agreed: map[edges][]bool{}}
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
@@ -96,7 +98,8 @@ func build(ctx context.Context, d *layer.Device) (*model, error) {
 
 // read lists calls and acts.
 func (m *model) read(ctx context.Context) error {
-	outer := map[trace.EventID]trace.EventID{} // a driver call inside a call of the runtime is a part of it
+	// by call: 1 + the outer one, 0 for none: a driver call inside a call of the runtime is a part of it
+	outer := make([]int32, m.t.Len(event.LaneLaunch))
 	perThread := map[trace.ThreadIndex]int{}
 	orphans, n := 0, m.d.NumKernels()
 	for i := range n {
@@ -132,14 +135,15 @@ func (m *model) read(ctx context.Context) error {
 		return nil
 	}
 	for at, th := range threads {
-		end := int64(0)
+		end, last := int64(0), int32(0)
 		for e := range m.t.OnThread(event.LaneLaunch, th) {
 			if int64(e.Start()) < end && len(m.items) > 0 {
-				outer[e.ID()] = m.items[len(m.items)-1].id
+				outer[e.Index()] = last
 				end = max(end, int64(e.End()))
 				continue
 			}
-			outer[e.ID()] = e.ID()
+			last = int32(e.Index()) + 1
+			outer[e.Index()] = last
 			m.items = append(m.items, item{id: e.ID(), name: e.NameID(), thread: int32(at), start: int64(e.Start()),
 				d: int64(e.Duration()), pre: int64(e.Start()) - end,
 				waits: none, graph: kind.IsGraphLaunch(e.Name())})
@@ -151,11 +155,11 @@ func (m *model) read(ctx context.Context) error {
 	}
 	m.launching = threads
 	slices.SortStableFunc(m.items, func(x, y item) int { return cmp.Compare(x.start, y.start) })
-	place := map[trace.EventID]int32{}
+	place := make([]int32, len(outer)) // by call: of its item
 	for i := range m.items {
-		place[m.items[i].id] = int32(i)
+		place[m.t.At(m.items[i].id).Index()] = int32(i)
 	}
-	streams := map[trace.StreamID]int32{}
+	m.acts = make([]act, 0, n-orphans)
 	for i := range n {
 		k := m.d.Kernel(i)
 		e, l := k.Event(), k.Event().Launch()
@@ -166,17 +170,17 @@ func (m *model) read(ctx context.Context) error {
 		if !l.Valid() || l.Thread() < 0 {
 			continue // of the start of the window: it seeds no order
 		}
-		s, known := streams[e.Stream()]
+		s, known := m.streams[e.Stream()]
 		if !known {
-			s = int32(len(streams))
-			streams[e.Stream()] = s
+			s = int32(len(m.streams))
+			m.streams[e.Stream()] = s
 		}
-		call, ok := outer[l.ID()]
-		if !ok {
+		call := outer[l.Index()]
+		if call == 0 {
 			continue
 		}
 		m.acts = append(m.acts, act{id: e.ID(), name: e.NameID(), start: int64(e.Start()), d: int64(e.Duration()),
-			stream: s, item: place[call], pass: int32(k.Place().Pass),
+			stream: s, item: place[call-1], pass: int32(k.Place().Pass),
 			prev: none, cross: none, pred: none, comm: k.Facts().Collective != classify.NotCollective,
 			copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset,
 			runsOn: e.Kind() == event.Memcpy && waits.RunsOn(l, e)})
@@ -223,7 +227,7 @@ func median(v []int64) int64 {
 // fit finds the constants.
 func (m *model) fit() {
 	tails := map[int32]int32{}
-	lats, gaps := map[trace.NameID][]int64{}, map[[2]bool][]int64{}
+	lats, gaps := map[trace.NameID][]int64{}, [2][2][]int64{}
 	for i := range m.acts {
 		a := &m.acts[i]
 		it := &m.items[a.item]
@@ -244,16 +248,16 @@ func (m *model) fit() {
 		case prevEnd <= it.start:
 			lats[it.name] = append(lats[it.name], a.start-it.start)
 		case it.start+it.d < prevEnd-crossLeast && a.prev != none && a.start-prevEnd < crossLeast:
-			key := [2]bool{a.copies, m.acts[a.prev].copies}
-			gaps[key] = append(gaps[key], a.start-prevEnd)
+			of := &gaps[stat.Int(a.copies)][stat.Int(m.acts[a.prev].copies)]
+			*of = append(*of, a.start-prevEnd)
 		}
 	}
 	var all, allGaps []int64
 	for _, v := range lats {
 		all = append(all, v...)
 	}
-	for _, v := range gaps {
-		allGaps = append(allGaps, v...)
+	for x := range gaps {
+		allGaps = append(append(allGaps, gaps[x][0]...), gaps[x][1]...)
 	}
 	usual, usualGap := trimmed(all), trimmed(allGaps)
 	lat := map[trace.NameID]int64{}
@@ -269,11 +273,10 @@ func (m *model) fit() {
 			it.lat = max(usual, 1_000)
 		}
 	}
-	for _, x := range []bool{false, true} {
-		for _, y := range []bool{false, true} {
-			key := [2]bool{x, y}
-			if m.gaps[key] = usualGap; len(gaps[key]) >= 3 {
-				m.gaps[key] = trimmed(gaps[key])
+	for x := range gaps {
+		for y, v := range gaps[x] {
+			if m.gaps[x][y] = usualGap; len(v) >= 3 {
+				m.gaps[x][y] = trimmed(v)
 			}
 		}
 	}
@@ -330,7 +333,7 @@ func (m *model) explainAct(i int32, ends []int32, endedBy func(int64) int) {
 	if a.prev != none {
 		p := &m.acts[a.prev]
 		a.gap = a.start - p.end()
-		q = p.end() + m.gaps[[2]bool{a.copies, p.copies}]
+		q = p.end() + m.gaps[stat.Int(a.copies)][stat.Int(p.copies)]
 	}
 	if it.graph && i != it.first {
 		a.pred = it.first

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
@@ -54,9 +55,7 @@ func Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error)
 	}
 	if m.hidden == "" {
 		base = m.measured()
-		fitted := m.unedited()
-		fitted.fitted = true
-		sound = m.agree(fitted, base)
+		sound = slices.Clone(m.agree(0, base))
 		m.withoutWaits(sound, base)
 	}
 	for i, e := range edits {
@@ -110,14 +109,16 @@ func (m *model) withoutWaits(sound []bool, base []int64) {
 // gain answers one edit.
 func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	low, reason := m.plan(g.Edit, cheap)
-	high, _ := m.plan(g.Edit, dear)
 	if g.Refused = reason; reason != "" {
 		return
 	}
-	broken := m.unedited()
-	broken.fitted, broken.leaves = true, g.Edit.Kind.row().uses
-	agrees := m.agree(broken, base)
-	fast, slow := m.steps(m.run(low)), m.steps(m.run(high))
+	row := g.Edit.Kind.row()
+	agrees, fast := m.agree(row.uses, base), m.steps(m.run(low))
+	slow := fast
+	if row.assumes {
+		high, _ := m.plan(g.Edit, dear)
+		slow = m.steps(m.run(high))
+	}
 	var with, quick, late []float64
 	reproduced := 0
 	for p := range base {
@@ -149,7 +150,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	after := (fastMean + slowMean) / 2
 	g.Base, g.After = time.Duration(baseMean), time.Duration(after)
 	g.Low, g.High = time.Duration(max(0, min(fastMean, slowMean)-wide)), time.Duration(max(fastMean, slowMean)+wide)
-	spread, onKernels := deviation(with)/baseMean, g.Edit.Kind.row().uses == streamEdges
+	spread, onKernels := deviation(with)/baseMean, row.uses == streamEdges
 	g.Figure = spread <= calm && (onKernels && g.Edit.Kind != Chain || g.Edit.Kind == Sync)
 	if onKernels {
 		return

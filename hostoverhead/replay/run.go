@@ -1,6 +1,6 @@
 package replay
 
-import "slices"
+import "github.com/llmstrata/strata/internal/stat"
 
 // constants are what the model assumes where nothing was measured.
 type constants struct {
@@ -28,28 +28,44 @@ const (
 	waitEdges                     // a call returns when what it waits for has ended
 )
 
+// edited is what an edit changes of an act.
+type edited struct {
+	d, lat  int64
+	chain   int64 // it follows the act before it on its stream by so much, as in a graph; 0: as recorded
+	without bool  // it does not run
+}
+
 // plan is what a replay does: calls and acts with other values, and an order of the calls.
 type plan struct {
 	items  []item
-	acts   []act
+	acts   []edited
 	order  []int32 // of items; nil: as recorded
 	leaves edges   // edges that are taken out
 	fitted bool    // constants instead of what was measured
 	of     []bool  // the passes that the edit is about; nil: all
 }
 
-// unedited is the replay of the trace as it is.
+// unedited is the replay of the trace as it is. Its calls are those of the model: an edit changes copies.
 func (m *model) unedited() *plan {
-	return &plan{items: slices.Clone(m.items), acts: slices.Clone(m.acts)}
+	if m.recorded == nil {
+		m.recorded = make([]edited, len(m.acts))
+		for i := range m.acts {
+			m.recorded[i] = edited{d: m.acts[i].d, lat: m.acts[i].lat}
+		}
+	}
+	return &plan{items: m.items, acts: m.recorded}
 }
 
 // run replays the trace and returns when each pass ends on the device, 0 where nothing of it runs: one pass, every edge
 // points from what was issued earlier to later.
 func (m *model) run(p *plan) []int64 {
 	ends := make([]int64, m.passes)
-	start, end := make([]int64, len(p.acts)), make([]int64, len(p.acts))
+	end := make([]int64, len(p.acts))
 	threads := make([]int64, len(m.launching))
-	tails := map[int32]int32{} // last acts of streams, by stream
+	tails := make([]int32, len(m.streams)) // last acts of streams, by stream
+	for s := range tails {
+		tails[s] = none
+	}
 	for k := range p.items {
 		i := int32(k)
 		if p.order != nil {
@@ -58,16 +74,14 @@ func (m *model) run(p *plan) []int64 {
 		it := &p.items[i]
 		st := threads[it.thread] + it.pre
 		for a := it.first; a < it.first+it.acts; a++ {
-			x := &p.acts[a]
-			if x.without {
-				start[a], end[a] = st, st
-				if x.prev != none {
-					start[a], end[a] = end[x.prev], end[x.prev]
+			x := &m.acts[a]
+			if p.acts[a].without {
+				if end[a] = st; x.prev != none {
+					end[a] = end[x.prev]
 				}
 				continue
 			}
-			start[a] = m.startOf(p, x, st, end, tails)
-			end[a] = start[a] + x.d
+			end[a] = m.startOf(p, a, st, end, tails[x.stream]) + p.acts[a].d
 			tails[x.stream] = a
 			if x.pass >= 0 {
 				ends[x.pass] = max(ends[x.pass], end[a])
@@ -87,14 +101,11 @@ func (m *model) run(p *plan) []int64 {
 	return ends
 }
 
-// startOf is when an act starts whose call is made at st.
-func (m *model) startOf(p *plan, a *act, st int64, end []int64, tails map[int32]int32) int64 {
-	tail, ok := tails[a.stream]
-	if !ok {
-		tail = none
-	}
-	if a.chain > 0 && tail != none {
-		return end[tail] + a.chain
+// startOf is when act i starts whose call is made at st, after tail on its stream.
+func (m *model) startOf(p *plan, i int32, st int64, end []int64, tail int32) int64 {
+	a, with := &m.acts[i], &p.acts[i]
+	if with.chain > 0 && tail != none {
+		return end[tail] + with.chain
 	}
 	if a.pred != none {
 		s := end[a.pred] + a.predG
@@ -105,11 +116,11 @@ func (m *model) startOf(p *plan, a *act, st int64, end []int64, tails map[int32]
 	}
 	lat, gap := p.items[a.item].lat, int64(0)
 	if tail != none {
-		gap = m.gaps[[2]bool{a.copies, p.acts[tail].copies}]
+		gap = m.gaps[stat.Int(a.copies)][stat.Int(m.acts[tail].copies)]
 	}
 	if !p.fitted && a.cross == none && a.hold == 0 { // what was measured, in the regime in which it was
 		if a.bound {
-			lat = a.lat
+			lat = with.lat
 		} else if a.prev == tail {
 			gap = a.gap
 		}
@@ -156,9 +167,15 @@ func (m *model) measured() []int64 {
 	return out
 }
 
-// agree says for each step whether a replay reproduces it within a percent.
-func (m *model) agree(p *plan, base []int64) []bool {
+// agree says for each step whether the replay without some edges, of constants, reproduces it within a percent.
+func (m *model) agree(without edges, base []int64) []bool {
+	if out := m.agreed[without]; out != nil {
+		return out
+	}
+	p := m.unedited()
+	p.fitted, p.leaves = true, without
 	out := make([]bool, len(base))
+	m.agreed[without] = out
 	for i, got := range m.steps(m.run(p)) {
 		d := got - base[i]
 		out[i] = base[i] > 0 && got >= 0 && 100*max(d, -d) <= base[i]
