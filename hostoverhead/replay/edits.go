@@ -50,7 +50,9 @@ type kindRow struct {
 // kinds has one row for each kind.
 var kinds = []kindRow{
 	{Cause, launchEdges, false, func(e Edit) string { return "without " + e.Name }, (*model).planCause},
-	{Overlap, waitEdges, true, func(Edit) string { return "overlap scheduling (host one step ahead)" }, (*model).planOverlap},
+	{Overlap, waitEdges, true, func(Edit) string {
+		return "overlap scheduling (host one step ahead)"
+	}, (*model).planOverlap},
 	{Graphs, launchEdges, true, func(Edit) string { return "all launches of a step in one graph" }, (*model).planGraphs},
 	{Sync, waitEdges, false, func(e Edit) string { return "without waiting in " + e.Name }, (*model).planSync},
 	{Kernel, streamEdges, false, func(e Edit) string {
@@ -69,7 +71,9 @@ var kinds = []kindRow{
 func (k Kind) row() *kindRow {
 	i := slices.IndexFunc(kinds, func(r kindRow) bool { return r.kind == k })
 	if i < 0 {
-		return &kindRow{k, 0, false, Edit.String, func(*model, *plan, Edit, constants) string { return "no edit has this kind" }}
+		return &kindRow{kind: k, title: Edit.String, plan: func(*model, *plan, Edit, constants) string {
+			return "no edit has this kind"
+		}}
 	}
 	return &kinds[i]
 }

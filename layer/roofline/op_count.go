@@ -126,6 +126,9 @@ func (c *opCounts) ownerOf(op trace.Event, k layer.Kernel) int32 {
 		default:
 			owner = int32(e.Index()) + 1
 			if at.group == 0 {
+				if c.groups == nil {
+					c.groups = make([]opGroup, 0, len(c.group)-k.Index())
+				}
 				c.groups = append(c.groups, opGroup{op: e, row: row})
 				at.group = int32(len(c.groups))
 			}
