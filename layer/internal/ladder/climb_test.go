@@ -109,6 +109,7 @@ func TestLayersOfPasses(t *testing.T) {
 // others one whose launches were lost.
 func TestRunsOfPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
+	sorting := strings.Repeat("nqoo", 9) // has the kernel that the comb counts, and nothing else of a layer
 	for _, c := range []struct {
 		name    string
 		parts   []string
@@ -124,6 +125,8 @@ func TestRunsOfPasses(t *testing.T) {
 			"repeat 0+8, repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
 		{"a whole pass between", []string{whole, whole, whole}, "0-0", "repeat 0+8, repeat 0+8, repeat 0+8"},
 		{"sampling between", []string{whole, "xyz", whole}, "0-0", "repeat 0+8, repeat 0+8"},
+		{"sorting between", []string{whole, sorting, whole}, "0-0", "repeat 0+8, repeat 0+8"},
+		{"sorting behind", []string{whole, whole, sorting}, "00-", "repeat 0+8, repeat 0+8"},
 		{"without layers", []string{"xyz", whole, "xyz"}, "-0-", "repeat 0+8"},
 		{"no pass holds layers", []string{"xyz", front}, "0-", "none"},
 	} {
