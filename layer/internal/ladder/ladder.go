@@ -252,8 +252,8 @@ func (v vote) add(n int, s *Sequence) {
 	v.kernels[n] += s.Len()
 }
 
-// addLoose makes passes of runs of unclaimed kernels that hold layers like those of a whole pass: passes whose mark, or
-// whose launches, lie outside the window or were lost.
+// addLoose makes passes of runs of unclaimed kernels that hold layers, and mix tokens as whole passes do: passes whose
+// mark, or whose launches, lie outside the window or were lost.
 func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 	if len(results) == 0 {
 		return nil
@@ -280,7 +280,8 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 			continue
 		}
 		r.Model = whole[0].Model // they are the model's
-		if !w.byReference(r, whole, m.Layers) || r.foreign || between && r.Count < segment.StackLayers {
+		if !w.byReference(r, whole, m.Layers) || between && r.Count < segment.StackLayers ||
+			!mixes(r.Seq) && mixes(whole[0].Seq) {
 			continue // batch preparation and sampling that no mark covers
 		}
 		if between && r.Count == m.Layers && !r.CutFirst {
@@ -293,6 +294,12 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
 	}
 	return results
+}
+
+// mixes says whether a sequence holds a kernel that mixes tokens.
+func mixes(s *Sequence) bool {
+	n, _ := segment.Mixers(s, 0, s.Len())
+	return n > 0
 }
 
 // precededBy takes a run before a pass into the pass, where frames say that the window cuts off its beginning:

@@ -14,11 +14,20 @@ func complete(s *Sequence, c *Cut, n int) *Cut {
 		c = CutAt(s, comb, c.Reference())
 		c.Similarity = similarity
 	}
+	if starts := completeEnds(s, c.Starts, n); len(starts) != len(c.Starts) {
+		c = c.With(starts)
+	}
+	return c
+}
+
+// completeEnds returns where layers begin with those before the first and after the last one that are like a layer;
+// with n > 0 it adds none beyond n layers.
+func completeEnds(s *Sequence, starts []int, n int) []int {
 	limit := maxLeading
 	if n > 0 {
-		limit = min(limit, n-c.Layers())
+		limit = min(limit, n-len(starts)+1)
 	}
-	starts := c.Starts
+	given := starts
 	for k := 0; ; k++ {
 		at, ok := layerBefore(s, starts)
 		if !ok {
@@ -26,7 +35,7 @@ func complete(s *Sequence, c *Cut, n int) *Cut {
 		}
 		if k == limit {
 			if n == 0 {
-				starts = c.Starts // that many are another stack before this one
+				starts = given // that many are another stack before this one
 			}
 			break
 		}
@@ -37,10 +46,7 @@ func complete(s *Sequence, c *Cut, n int) *Cut {
 			starts = append(slices.Clip(starts), end)
 		}
 	}
-	if len(starts) == len(c.Starts) {
-		return c
-	}
-	return c.With(starts)
+	return starts
 }
 
 // fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two.

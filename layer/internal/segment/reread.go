@@ -21,6 +21,9 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 	most := 0
 	for _, starts := range outlines(s, c) {
 		r, found := readAs(s, s, layerKinds(s, starts), open)
+		if found && open == (Cuts{}) {
+			r.starts = completeEnds(s, r.starts, n) // with layers of a kind that occurs once more
+		}
 		if !found || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
 			continue
 		}

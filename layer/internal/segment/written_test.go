@@ -6,11 +6,61 @@ import (
 	"testing"
 )
 
+// kernelsNamed is a sequence of kernels whose names, each a word, begin with a letter for their role.
+func kernelsNamed(names string) *Sequence {
+	role := map[byte]Role{'e': embed, 'n': Norm, 'p': product, 'm': mixer, 'a': activation, 'x': elementwise, 's': sample}
+	s, ids := &Sequence{}, map[string]int32{}
+	for _, name := range strings.Fields(names) {
+		id, ok := ids[name]
+		if !ok {
+			id = int32(len(ids))
+			ids[name] = id
+		}
+		s.add(id, role[name[0]])
+	}
+	return s
+}
+
+// TestLayersInTurns: every fourth layer of Qwen 3.5 attends, the others, written out in single operations, scan. Of
+// eight layers two attend, and the last one, which nothing follows, is a layer as the fourth is.
+func TestLayersInTurns(t *testing.T) {
+	rsqrt := "osquare omean oepsilon xroot "
+	norm := "ncast " + rsqrt + "ocast xepsilon xweight oout "
+	feed := norm + "pwide asilu pwide xmul psplit preduce xadd "
+	scan := norm + "pmixed pwide pheads pheads ocat ocopy mconvolve acut asoftplus ocast xexp xneg ocast xbias adecay " +
+		"xweight ocopy ocopy ocast ocast ocast ocast xweight xsquares xepsilon xroot xweight xsquares xepsilon xroot " +
+		"xscale xbeta xexp xtimes xtimes xreduce xsub xtimes xtimes xsub xtimes xreduce omove oout omove " +
+		"ncast " + rsqrt + "oout xgather ocast agate xmulfloat oout psplit preduce xadd "
+	heads := rsqrt + "ocast xepsilon xtimes oout "
+	attend := norm + "pwide ocopy ncopy " + heads + "pnarrow ncast " + heads + "pnarrow " +
+		strings.Repeat("xgather xturn ojoin xgather xadd ", 2) +
+		"ojoin ojoin okeys okeys mattention asigmoid xmul pwide xadd "
+	s := kernelsNamed("elookup xcast xcos xsin " + strings.Repeat(strings.Repeat(scan+feed, 3)+attend+feed, 2) + norm +
+		"phead sargmax")
+	if n := Number(s); n != 8 {
+		t.Fatalf("%d layers, want 8", n)
+	}
+	c, ok := Layers(s, 8)
+	if !ok {
+		t.Fatal("no layers")
+	}
+	scans, attends := len(strings.Fields(scan+feed)), len(strings.Fields(attend+feed))
+	want := []int{4}
+	for l := range 8 {
+		want = append(want, want[l]+scans)
+		if l%4 == 3 {
+			want[l+1] = want[l] + attends
+		}
+	}
+	if !slices.Equal(c.Starts, want) {
+		t.Errorf("layers begin at %v, want %v", c.Starts, want)
+	}
+}
+
 // TestWrittenOutLayers: where layers begin, and how many there are, in passes that run as transformers 5.17 writes these
 // models: the norms of OLMo 2 follow the halves of layers and are the same kernels as those of queries and keys; a
 // layer of Falcon-H1 mixes twice behind one norm.
 func TestWrittenOutLayers(t *testing.T) {
-	role := map[byte]Role{'e': embed, 'n': Norm, 'p': product, 'm': mixer, 'a': activation, 'x': elementwise, 's': sample}
 	norm := "n xsquare xmean xepsilon xroot xtimes xweight xcast "
 	attention := "ptall " + norm + "ptall " + norm + "ptall xrope xturn xrope xturn xcopy xcopy mattention ptall "
 	feed := "pwide asilu pwide xmul ptall "
@@ -24,17 +74,7 @@ func TestWrittenOutLayers(t *testing.T) {
 				"pq xscale pk pv xmul xcast xmul xadd mattention po xadd xadd n " + feed + "xadd ", "n pwide sargmax"},
 	} {
 		const layers = 10
-		names := strings.Fields(c.before + strings.Repeat(c.layer, layers) + c.after)
-		s := &Sequence{}
-		ids := map[string]int32{}
-		for _, name := range names {
-			id, ok := ids[name]
-			if !ok {
-				id = int32(len(ids))
-				ids[name] = id
-			}
-			s.add(id, role[name[0]])
-		}
+		s := kernelsNamed(c.before + strings.Repeat(c.layer, layers) + c.after)
 		first, period := len(strings.Fields(c.before)), len(strings.Fields(c.layer))
 		if n := Number(s); n != layers {
 			t.Errorf("%s: %d layers, want %d", c.name, n, layers)
