@@ -16,8 +16,9 @@ const (
 	RoleLanguage Role = "language-model" // it writes a cache, samples, or attends with one query a request
 	RoleDraft    Role = "draft"          // it drafts tokens for another model
 	// it looks up tokens, has no positions that rotate, and neither samples, keeps a cache nor has a head
-	RoleEncoder  Role = "encoder"
-	RoleTower    Role = "tower"         // it attends to pieces of images or sound, which a convolution makes
+	RoleEncoder Role = "encoder"
+	// it attends to pieces of images or sound, which a convolution makes, or one call runs it and then a language model
+	RoleTower    Role = "tower"
 	RoleDenoiser Role = "denoiser"      // a diffusion transformer: its layers are modulated
 	RoleDecoder  Role = "image-decoder" // it makes images by convolutions, without layers
 )
@@ -45,11 +46,11 @@ func (r *Role) UnmarshalText(text []byte) error {
 }
 
 // roleSigns is what the kernels of a model show.
-type roleSigns struct{ mixes, embeds, rotates, convolves, multiplies, generates, modulates, head bool }
+type roleSigns struct{ mixes, embeds, rotates, convolves, multiplies, generates, modulates, head, tower bool }
 
 // add notes what the kernels of a pass show.
 func (s *roleSigns) add(a *Device, w *work, r *ladder.Result) {
-	s.modulates = s.modulates || r.Modulated()
+	s.modulates, s.tower = s.modulates || r.Modulated(), s.tower || r.Tower
 	for _, i := range r.Kernels {
 		f := &w.Facts[w.ID[i]]
 		switch f.Role {
@@ -77,6 +78,8 @@ func (s *roleSigns) role() Role {
 	switch {
 	case s.modulates:
 		return RoleDenoiser
+	case s.tower:
+		return RoleTower
 	case s.generates && s.mixes:
 		return RoleLanguage
 	case s.convolves && !s.mixes && !s.multiplies:

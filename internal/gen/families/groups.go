@@ -179,6 +179,23 @@ func Groups(all []Family, seed int64, want func(number int, group string) bool) 
 				}
 			})
 		}
+		if len(f.Decode.Layers) >= 24 && !strings.Contains(f.Name, "EAGLE") &&
+			len(f.Prefill.Prologue) == len(f.Decode.Prologue) { // else it has a tower of its own
+			add("tower within a prefill", f.Name, []mode{eager, gpuOnly}[fi%2], func(m *maker, c *Case) {
+				// as transformers run it: words are looked up, then images, and take the places of some
+				t, prefill := Tower([]int{7, 12, 27, 40}[fi%4], false), f.Prefill
+				t.Prologue, prefill.Prologue = slices.Concat(prefill.Prologue, t.Prologue), []string{scatter, plus}
+				c.Layers = []int{len(f.Decode.Layers), len(t.Layers)}
+				for range 1 + m.Intn(2) {
+					m.run(1, "tower", t, 2)
+					m.goOn()
+					m.run(0, f.Name, prefill, 3)
+					for range 3 + m.Intn(3) {
+						m.run(0, f.Name, f.Decode, 1)
+					}
+				}
+			})
+		}
 	}
 	return out
 }
@@ -215,6 +232,7 @@ const (
 	plus      = "at::native::vectorized_elementwise_kernel<8,at::native::CUDAFunctor_add<c10::BFloat16>,std::array<char*,3ul>>"
 	times     = "at::native::vectorized_elementwise_kernel<8,at::native::BinaryFunctor<c10::BFloat16,c10::BFloat16,c10::BFloat16,at::native::binary_internal::MulFunctor<float>>,std::array<char*,3ul>>"
 	flash     = "pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64,128,128,4,false,false,cutlass::bfloat16_t>>"
+	scatter   = "at::native::(anonymous namespace)::masked_scatter_size_check"
 	convolve  = "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x64"
 )
 

@@ -127,6 +127,12 @@ func (m *maker) pause() int64 {
 // rest lets the GPU idle.
 func (m *maker) rest(ns int64) { m.now += ns }
 
+// goOn takes the rest after a pass back: the next one is of the same call.
+func (m *maker) goOn() {
+	last := m.out[len(m.out)-1]
+	m.now = last.Start + last.Dur + m.pause()
+}
+
 // family runs a prefill and decode passes.
 func (m *maker) family(f Family, decodes int) {
 	m.run(0, f.Name, f.Prefill, 3)

@@ -105,6 +105,9 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 	inside := !v.lead.atStart && !v.lead.atEnd
 	length := 0.0 // how near to its own that of the best is
 	for _, in := range found {
+		if in.variants[0].lead.Tower != v.lead.Tower {
+			continue
+		}
 		for _, o := range in.variants {
 			like, same := kin(s, o.lead.Seq), in.n == v.n && v.n > 0
 			near := float64(min(s.Len(), o.lead.Seq.Len())) / float64(max(s.Len(), o.lead.Seq.Len()))
@@ -119,7 +122,7 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 	}
 	recurs := v.Members > 1
 	if best == nil || most < akin {
-		if recurs || large || len(found) == 0 {
+		if recurs || large || v.lead.Tower || len(found) == 0 {
 			return nil
 		}
 		return found[0]

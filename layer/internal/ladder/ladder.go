@@ -394,6 +394,9 @@ func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 		results[p] = w.prepare(spans[p])
 	}
 	results = w.findVariants(results)
+	if parts := w.divideTowers(results); len(parts) > len(results) {
+		results = w.findVariants(parts)
+	}
 	w.findInstances(results)
 	m = w.assignByModel(results, f, m)
 	if !w.SeveralModels() { // else what lies between the passes is of no known model

@@ -34,6 +34,7 @@ type Result struct {
 	read           *reading      // nil where its layers are its own
 	Missing        []segment.Gap // columns of the variant whose records are missing
 	atStart, atEnd bool          // the window begins, ends, with it
+	Tower          bool          // a stack that the call of a model runs before the model's own layers
 	CutFirst       bool          // the first layer is cut by the window
 	CutLast        bool
 	framed         frameSpan // what frames show of the calls whose layers it has: see cutByFrames

@@ -56,6 +56,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	}
 	var out []*Result
 	for p, r := range results {
+		r.variant, r.read, r.Missing = nil, nil, nil
 		switch passes := pieces[p].Passes; {
 		case len(passes) == 0:
 			out = append(out, r)

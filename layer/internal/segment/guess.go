@@ -155,15 +155,16 @@ func MixesTwice(s *Sequence) int {
 
 // dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below
 // explains more kernels, its units are as alike, and the first or last of the N+1 layers has little in common with
-// its neighbour. A leading dense layer before layers with experts shares its attention half with them.
+// the others, or no mixer where they have one. A leading dense layer before layers with experts shares its attention
+// half with them.
 func dropSurplus(s *Sequence, kept []Guess) []Guess {
 	out := kept[:0:0]
 	for i, g := range kept {
 		if i+1 < len(kept) {
 			less := kept[i+1]
 			if less.N == g.N-1 && less.Support > g.Support && less.Similarity >= g.Similarity {
-				if c, ok := Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]),
-					Similarity(s, c.Starts[g.N-2:])) < surplusAlike {
+				if c, ok := Best(s, g.N); ok && !(likeLayer(s, c.Starts[0], c.Starts[1], c.Starts[1:]) &&
+					likeLayer(s, c.Starts[g.N-1], c.Starts[g.N], c.Starts[:g.N])) {
 					continue
 				}
 			}

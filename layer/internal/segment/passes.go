@@ -227,3 +227,28 @@ func StackIn(s *Sequence, n int) Stack {
 	}
 	return Stack{c.Starts[0], c.Starts[c.Layers()], c.Layers()}
 }
+
+// Before looks for a stack of layers before the n layers of a pass. next is the first kernel of these.
+func Before(s *Sequence, n int) (tower Stack, next int) {
+	c, ok := Layers(s, n)
+	if !ok {
+		return Stack{}, 0
+	}
+	next = c.Starts[0]
+	part := s.Slice(0, next)
+	if tower = StackIn(part, 0); tower.N < StackLayers || part.Count(mixer) < tower.N {
+		return Stack{}, 0
+	}
+	return tower, next
+}
+
+// Rest returns where the GPU idles longest before one of the kernels [from, to], the first of equals.
+func (s *Stretch) Rest(from, to int) int {
+	best := from
+	for i := from; i <= to; i++ {
+		if s.Gap[i] > s.Gap[best] {
+			best = i
+		}
+	}
+	return best
+}
