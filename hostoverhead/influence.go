@@ -6,7 +6,8 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -25,7 +26,7 @@ func (a *account) crossCheck(answer Answer) string {
 	}
 	e := t.At(d.Event)
 	var freed int64
-	alone := a.alone(e.Index(), timeline.SpanOf(e))
+	alone := alone(a.l.w.layers.Of(e.ID()))
 	for i := range a.steps {
 		freed += interval.Covered(alone, a.steps[i].span)
 	}
@@ -79,24 +80,19 @@ const leastKernels = 10
 // longestRow is the maximum length of a name in a sentence.
 const longestRow = 80
 
-// alone is the time within the span of a kernel, a row of the GPU lane, in which no other one of its device runs.
-func (a *account) alone(row int, span interval.Span) (out []interval.Span) {
-	at := span.Start
-	for _, k := range a.d.acts {
-		if int(k) == row {
-			continue
+// alone is the time in which a kernel runs and no other one of its device.
+func alone(of layer.Kernel) (out []interval.Span) {
+	at, running, e := trace.Time(0), 0, of.Event()
+	for edges := of.Device().Edges(); edges.When() <= e.End(); {
+		from := at
+		if at = edges.When(); running == 1 && from < at && from >= e.Start() {
+			out = append(out, interval.Span{Start: int64(from), End: int64(at)})
 		}
-		s := timeline.SpanOf(a.l.w.t.LaneAt(event.LaneGPU, int(k)))
-		if s.Start >= span.End {
-			break
+		if _, starts := edges.Next(); starts {
+			running++
+		} else {
+			running--
 		}
-		if s.Start > at {
-			out = append(out, interval.Span{Start: at, End: s.Start})
-		}
-		at = max(at, s.End)
-	}
-	if at < span.End {
-		out = append(out, interval.Span{Start: at, End: span.End})
 	}
 	return out
 }

@@ -1,7 +1,10 @@
 package layer
 
 import (
+	"cmp"
 	"iter"
+	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -46,6 +49,45 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 			}
 		}
 	}
+}
+
+// Edges goes over the starts and ends of a device's activities by time. Of those at one time, starts come first.
+type Edges struct {
+	d           *Device
+	next, ended int     // activities that have started, and that have ended
+	ends        []int32 // all, by their ends
+}
+
+// Edges returns the starts and ends of all activities of the device.
+func (d *Device) Edges() *Edges {
+	e := &Edges{d: d, ends: make([]int32, d.NumKernels())}
+	for i := range e.ends {
+		e.ends[i] = int32(i)
+	}
+	slices.SortFunc(e.ends, func(x, y int32) int { return cmp.Compare(d.event(x).End(), d.event(y).End()) })
+	return e
+}
+
+// When is the time of the next edge, the latest that there is after the last one.
+func (e *Edges) When() trace.Time {
+	if e.ended == len(e.ends) {
+		return math.MaxInt64
+	}
+	end := e.d.event(e.ends[e.ended]).End()
+	if e.next < len(e.ends) {
+		return min(end, e.d.event(int32(e.next)).Start())
+	}
+	return end
+}
+
+// Next passes the next edge, and returns the number of its activity and whether that starts there.
+func (e *Edges) Next() (kernel int32, starts bool) {
+	if e.next < len(e.ends) && e.d.event(int32(e.next)).Start() <= e.d.event(e.ends[e.ended]).End() {
+		e.next++
+		return int32(e.next - 1), true
+	}
+	e.ended++
+	return e.ends[e.ended-1], false
 }
 
 // Basis is what the device's passes are: steps, or the window where none was found.

@@ -3,6 +3,7 @@ package layer_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -165,6 +166,38 @@ func TestStepEnd(t *testing.T) {
 		}
 		if last := len(passes) - 1; ends[last] != passes[last].End {
 			t.Errorf("the last step ends at %d, want %d", ends[last], passes[last].End)
+		}
+	}
+}
+
+// TestEdges: each activity starts and ends once, by time, and those that start at one time do so before others end.
+func TestEdges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for round := range 50 {
+		var acts []act
+		for i := range 1 + rng.IntN(30) {
+			acts = append(acts, act{name: fmt.Sprint("k", i), cat: "kernel", start: 1000 + rng.Int64N(40),
+				dur: rng.Int64N(9), stream: i, launch: -1})
+		}
+		d := analyze(t, written(t, acts), layer.Options{})
+		runs, at, ended := make([]int, d.NumKernels()), trace.Time(-1), false
+		edges := d.Edges()
+		for range 2 * d.NumKernels() {
+			when := edges.When()
+			k, starts := edges.Next()
+			e := d.Kernel(int(k)).Event()
+			switch {
+			case starts && (when != e.Start() || runs[k] != 0), !starts && (when != e.End() || runs[k] != 1):
+				t.Fatalf("round %d: kernel %d of %d–%d after %d edges, starts %t at %d", round, k, e.Start(), e.End(), runs[k],
+					starts, when)
+			case when < at, when == at && starts && ended:
+				t.Fatalf("round %d: an edge at %d after one at %d, starts %t", round, when, at, starts)
+			}
+			runs[k]++
+			at, ended = when, !starts
+		}
+		if edges.When() != math.MaxInt64 {
+			t.Fatalf("round %d: an edge at %d after the last", round, edges.When())
 		}
 	}
 }

@@ -3,7 +3,6 @@ package triage
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -76,11 +75,11 @@ func (a *analysis) exposures() []*exposureSums {
 	waits := fleet.Waits(a.in.Formal, a.in.Ranks)
 	for i, w := range a.formal {
 		for k := range w.Analysis.Devices {
-			on := newOnDevice(w, &w.Analysis.Devices[k])
-			on.waits = waits[i][on.ID].For
+			d := &w.Analysis.Devices[k]
+			on := &onDevice{d, w, w.OfDevice[d.ID], waits[i][d.ID].For}
 			for stage, x := range out {
 				if w.Has[stage] {
-					x.by = cmp.Or(x.by, waits[i][on.ID].By)
+					x.by = cmp.Or(x.by, waits[i][d.ID].By)
 					x.addDevice(on, func(pass int) bool { return int(w.Stages.Pass[on.ID][pass]) == stage })
 				}
 			}
@@ -95,58 +94,32 @@ type onDevice struct {
 	of    *activity.Trace
 	acts  []activity.Activity     // by kernel
 	waits map[int32]time.Duration // how long exchanges wait before data moves, by kernel
-	edges []int32                 // activities that take time where they start, and ^activity where it ends, by time
 }
 
-func newOnDevice(w *activity.Trace, of *layer.Device) *onDevice {
-	d := &onDevice{Device: of, of: w, acts: w.OfDevice[of.ID]}
-	for i := range d.acts {
-		if act := &d.acts[i]; act.End > act.Start {
-			d.edges = append(d.edges, int32(i), ^int32(i))
-		}
-	}
-	slices.SortFunc(d.edges, func(x, y int32) int { return cmp.Compare(d.at(x), d.at(y)) })
-	return d
-}
-
-// at is when an edge is.
-func (d *onDevice) at(edge int32) trace.Time {
-	if edge < 0 {
-		return trace.Time(d.acts[^edge].End)
-	}
-	return trace.Time(d.acts[edge].Start)
-}
-
-// sweep goes over the edges of a device in order of time, and knows which categories run.
+// sweep goes over the edges of a device, and knows which categories run.
 type sweep struct {
-	*onDevice
-	categoryOf []int32 // by kernel of the pool
-	next       int     // edge
-	count      []int   // of each category, how many kernels run
-	running    []int32 // each category once
+	*layer.Edges
+	acts       []activity.Activity // by kernel of the device
+	categoryOf []int32             // by kernel of the pool
+	count      []int               // of each category, how many kernels run
+	running    []int32             // each category once
 }
 
 // to passes all edges up to t, and returns when the next one is.
 func (s *sweep) to(t trace.Time) trace.Time {
-	for ; s.next < len(s.edges); s.next++ {
-		i, step := s.edges[s.next], 1
-		if at := s.at(i); at > t {
-			return at
-		}
-		if i < 0 {
-			i, step = ^i, -1
-		}
-		c := s.categoryOf[s.acts[i].Kernel]
-		s.count[c] += step
-		switch {
-		case step > 0 && s.count[c] == 1:
-			s.running = append(s.running, c)
-		case step < 0 && s.count[c] == 0:
+	for s.When() <= t {
+		k, starts := s.Next()
+		c := s.categoryOf[s.acts[k].Kernel]
+		if starts {
+			if s.count[c]++; s.count[c] == 1 {
+				s.running = append(s.running, c)
+			}
+		} else if s.count[c]--; s.count[c] == 0 {
 			at := slices.Index(s.running, c)
 			s.running = slices.Delete(s.running, at, at+1)
 		}
 	}
-	return math.MaxInt64
+	return s.When()
 }
 
 // exposureSums are the sums of several devices.
@@ -210,7 +183,7 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 		x.categories[x.categoryOf[act.Kernel]].streams[d.of.Queues[act.Queue]] = true
 	}
 	x.alone = map[layerKey]*layerAlone{}
-	s := &sweep{onDevice: d, categoryOf: x.categoryOf, count: make([]int, len(x.categories))}
+	s := &sweep{Edges: d.Edges(), acts: d.acts, categoryOf: x.categoryOf, count: make([]int, len(x.categories))}
 	var counted trace.Time // up to here
 	before := trace.None
 	for pass, slice := range d.Steps() {

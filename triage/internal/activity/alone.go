@@ -1,20 +1,23 @@
 package activity
 
 import (
-	"cmp"
-	"slices"
+	"math"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Alone is how long an activity runs with nothing beside it on its device.
 func (w *Trace) Alone(act int32) int64 {
 	w.findAlone()
-	return w.own[act]
+	return w.own[w.Acts[act].Event]
 }
 
 // Idle is how long the device of two activities is idle between them.
 func (w *Trace) Idle(before, after int32) int64 {
 	w.findAlone()
-	return max(0, w.idle[after]-w.idle[before])
+	return max(0, w.idle[w.Acts[after].Event]-w.idle[w.Acts[before].Event])
 }
 
 // findAlone looks once at what runs when.
@@ -22,43 +25,33 @@ func (w *Trace) findAlone() {
 	if w.own != nil {
 		return
 	}
-	w.own, w.idle = make([]int64, len(w.Acts)), make([]int64, len(w.Acts))
-	for from := 0; from < len(w.Acts); {
-		device, to := w.Queues[w.Acts[from].Queue].Device, from+1
-		for to < len(w.Acts) && w.Queues[w.Acts[to].Queue].Device == device {
-			to++
-		}
-		w.sweep(from, to)
-		from = to
+	n := w.Trace.Len(event.LaneGPU)
+	w.own, w.idle = make([]int64, n), make([]int64, n)
+	for i := range w.Analysis.Devices {
+		w.sweep(&w.Analysis.Devices[i])
 	}
 }
 
-// sweep goes over the activities of a device, which are in order of their starts.
-func (w *Trace) sweep(from, to int) {
-	byEnd := make([]int, to-from)
-	for i := range byEnd {
-		byEnd[i] = from + i
-	}
-	slices.SortFunc(byEnd, func(a, b int) int { return cmp.Compare(w.Acts[a].End, w.Acts[b].End) })
-	at, idle, shared := w.Acts[from].Start, int64(0), int64(0) // until now
-	running, next := 0, from
-	pass := func(t int64) {
+// sweep goes over the activities of a device.
+func (w *Trace) sweep(d *layer.Device) {
+	at, idle, shared := trace.Time(0), int64(0), int64(0) // until now
+	running, edges := 0, d.Edges()
+	for t := edges.When(); t < math.MaxInt64; t = edges.When() {
 		switch {
 		case running == 0:
-			idle += t - at
+			idle += int64(t - at)
 		case running > 1:
-			shared += t - at
+			shared += int64(t - at)
 		}
 		at = t
-	}
-	for _, i := range byEnd {
-		for ; next < to && w.Acts[next].Start <= w.Acts[i].End; next++ {
-			pass(w.Acts[next].Start)
+		k, starts := edges.Next()
+		e := d.Kernel(int(k)).Event()
+		if i := e.Index(); starts {
 			running++
-			w.idle[next], w.own[next] = idle, shared
+			w.idle[i], w.own[i] = idle, shared
+		} else {
+			running--
+			w.own[i] = int64(e.Duration()) - (shared - w.own[i])
 		}
-		pass(w.Acts[i].End)
-		running--
-		w.own[i] = w.Acts[i].End - w.Acts[i].Start - (shared - w.own[i])
 	}
 }

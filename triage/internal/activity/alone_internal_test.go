@@ -1,13 +1,22 @@
 package activity
 
-import "testing"
+import (
+	"testing"
 
-// TestWhatRunsAlone: on one device 0–10, 5–30 on another stream, an empty one at 40, and 50–60; on the next device
-// 5–15. Worked by hand: the first is alone for 5, the second for 20, and before 50 the device is idle for 20.
+	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/layer"
+)
+
+// TestWhatRunsAlone: 0–10, 5–30, an empty one at 40, and 50–60. Worked by hand: the first is alone for 5, the second
+// for 20, and before 50 the device is idle for 20.
 func TestWhatRunsAlone(t *testing.T) {
-	w := &Trace{Queues: []Queue{{0, 0}, {0, 1}, {1, 0}}, Acts: []Activity{{Start: 0, End: 10},
-		{Start: 5, End: 30, Queue: 1}, {Start: 40, End: 40}, {Start: 50, End: 60}, {Start: 5, End: 15, Queue: 2}}}
-	for act, want := range []int64{5, 20, 0, 10, 10} {
+	tr := built.Kernels([2]int64{0, 10}, [2]int64{5, 30}, [2]int64{40, 40}, [2]int64{50, 60})
+	an, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewPool().Collect(t.Context(), an, "t", "")
+	for act, want := range []int64{5, 20, 0, 10} {
 		if got := w.Alone(int32(act)); got != want {
 			t.Errorf("activity %d is alone for %d, want %d", act, got, want)
 		}

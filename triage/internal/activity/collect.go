@@ -50,8 +50,8 @@ type Trace struct {
 	Hip, Cuda bool                          // launched through these APIs
 
 	held []*Hold // see Hold
-	own  []int64 // by activity, see Alone
-	idle []int64 // by activity: how long its device was idle until it started
+	own  []int64 // by row of the GPU lane, see Alone
+	idle []int64 // by row: how long its device was idle until it started
 }
 
 // Queue is a stream of a device.

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -76,12 +78,19 @@ func TestChainsAreFound(t *testing.T) {
 	}
 }
 
+// ran are kernels that start and end at these times.
+func ran(t *testing.T, spans ...[2]int64) *activity.Trace {
+	t.Helper()
+	an, err := layer.Analyze(t.Context(), built.Kernels(spans...), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return activity.NewPool().Collect(t.Context(), an, "", "")
+}
+
 // TestPriceOfAFewKernels: of several kernels one launch and one pass over the data stay; an exchange keeps its work.
 func TestPriceOfAFewKernels(t *testing.T) {
-	w := &activity.Trace{Queues: make([]activity.Queue, 1)}
-	for i := range int64(5) { // 10, 20, 30 … ns, every 100 ns
-		w.Acts = append(w.Acts, activity.Activity{Start: 100 * i, End: 100*i + 10*(i+1), Replay: true})
-	}
+	w := ran(t, [2]int64{0, 10}, [2]int64{100, 120}, [2]int64{200, 230}, [2]int64{300, 340}, [2]int64{400, 450})
 	p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}, {border: true}},
 		sortOf: map[*activity.Trace][]int32{w: {0, 0, 1, 0, 1}}, launch: 10}
 	for _, c := range []struct {
@@ -99,8 +108,7 @@ func TestPriceOfAFewKernels(t *testing.T) {
 		}
 	}
 	for gap, want := range map[int64]int64{-1: 0, 0: 0, 1: 1, 4999: 4999, 5000: 5000, 5001: 5000} {
-		w := &activity.Trace{Queues: make([]activity.Queue, 1),
-			Acts: []activity.Activity{{Start: 0, End: 10_000}, {Start: 10_000 + gap, End: 20_000}}}
+		w := ran(t, [2]int64{0, 10_000}, [2]int64{10_000 + gap, 20_000})
 		if got := gaps(w, []int32{0, 1}); got != want {
 			t.Errorf("a gap of %d ns counts %d, want %d", gap, got, want)
 		}
@@ -110,8 +118,7 @@ func TestPriceOfAFewKernels(t *testing.T) {
 // TestStepIsNotShorterByHiddenTime: of two kernels of 10 µs a long one of another stream covers the second. Of 4 to 15
 // µs that a fused kernel saves the step sees none at least, and 10 at most, and the 2 µs in which nothing runs between.
 func TestStepIsNotShorterByHiddenTime(t *testing.T) {
-	w := &activity.Trace{Queues: make([]activity.Queue, 1), Acts: []activity.Activity{{Start: 0, End: 10_000},
-		{Start: 12_000, End: 90_000}, {Start: 13_000, End: 23_000}}}
+	w := ran(t, [2]int64{0, 10_000}, [2]int64{12_000, 90_000}, [2]int64{13_000, 23_000})
 	o := Occurrence{Trace: w, Acts: []int32{0, 2}}
 	o.price = Price{Low: 4000, High: 15_000, Gaps: gaps(w, o.Acts)}
 	if low, high := o.Step(); low != 0 || high != 12_000 {
@@ -130,13 +137,15 @@ func TestPriceFollowsTheModel(t *testing.T) {
 	for _, launch := range []int64{0, 1500, 4000} {
 		for _, tensor := range []int64{100, 1000, 50_000} { // ns to move it once
 			for n := 2; n < 9; n++ {
-				w, at := &activity.Trace{Queues: make([]activity.Queue, 1)}, int64(0)
+				at := int64(0)
+				var spans [][2]int64
 				var acts, sorts []int32
 				for i := range n {
-					w.Acts = append(w.Acts, activity.Activity{Start: at, End: at + launch + 2*tensor, Replay: true})
+					spans = append(spans, [2]int64{at, at + launch + 2*tensor})
 					at += launch + 2*tensor + 1000
 					acts, sorts = append(acts, int32(i)), append(sorts, 0)
 				}
+				w := ran(t, spans...)
 				p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}}, sortOf: map[*activity.Trace][]int32{w: sorts},
 					launch: launch + 1}
 				want := int64(n)*(launch+2*tensor) - (launch + 2*tensor)
