@@ -213,6 +213,7 @@ var primitives = []struct {
 	{match("neg_kernel*", "neg"), RoleNegate},
 	{match("CUDAFunctorOnSelf_add"), RoleAddScalar}, {match("CUDAFunctor_add"), RoleAdd},
 	{match("MulFunctor"), RoleMultiply},
+	{match("reduce_1Block*"), RoleProductReduce}, // of cuBLAS's product of two vectors
 	{match("FillFunctor", "*copy_kernel*", "direct_copy*"), RoleCopy}, {match("CatArray*"), RoleConcat},
 }
 

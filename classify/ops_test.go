@@ -48,6 +48,7 @@ func TestOps(t *testing.T) {
 		"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1":                                                                    "experts",
 		"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s5":                                                                      "experts",
 		"_batched_gemm_a16wfp4_kernel":                                                                                    "head_product",
+		"void reduce_1Block_kernel<float, 128, 7, P>(P)":                                                                  "product_reduce",
 		"void cublasLt::splitKreduce_kernel<32, 16, int>(P)":                                                              "product_reduce",
 		"Memcpy HtoD (Pinned -> Device)":                                                                                  "transfer",
 		"Memcpy DtoD (Device -> Device)":                                                                                  "copy",

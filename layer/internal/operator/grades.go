@@ -61,10 +61,10 @@ var operators = []struct {
 	{[]string{opname.KVWrite}, other, roles{classify.RoleCacheWrite}, nil},
 	{[]string{opname.ResidualAdd}, other, roles{classify.RoleAdd}, roles{classify.RoleElementwise}},
 	{[]string{opname.Routing}, other, roles{classify.RoleRouter},
-		roles{classify.RoleElementwise, classify.RoleFinalize, classify.RoleSoftmax}},
+		roles{classify.RoleElementwise, classify.RoleActivation, classify.RoleFinalize, classify.RoleSoftmax}},
 	{[]string{opname.Dispatch}, other, roles{classify.RoleDispatch}, roles{classify.RoleGather}},
 	{[]string{opname.ExpertsCombine}, other, roles{classify.RoleFinalize},
-		roles{classify.RoleRouter, classify.RoleGather}},
+		roles{classify.RoleRouter, classify.RoleGather, classify.RoleElementwise}},
 	{[]string{opname.Indexer}, other, // it makes queries, keys and weights of its own
 		roles{classify.RoleIndexer, classify.RoleProduct, classify.RoleNorm, classify.RoleRope},
 		roles{classify.RoleCacheWrite, classify.RoleElementwise}},

@@ -12,7 +12,8 @@ type expertHalf struct {
 	// loose are those that are not of a shared expert, gates those of them directly after one. The front
 	// ones lead up to the experts.
 	loose, front, gates, frontGates int
-	// row is how much of a shared expert the last kernels are: a product, an activation, a product.
+	// row is how much of a shared expert the last kernels are: a product, an activation, a product, and where that
+	// was of the gate alone, a product of elements before one more.
 	row int
 	// opened by a norm, experts seen, closed by a norm.
 	opened, experts, closed bool
@@ -42,6 +43,11 @@ func (h *expertHalf) add(i int, a classify.Role) {
 		h.products = append(h.products, i)
 		h.loose--
 		h.row = 3
+	case a == classify.RoleProduct && h.row == 4:
+		h.products = append(h.products, i)
+		h.row = 3
+	case a == classify.RoleElementwise && h.row == 3:
+		h.row = 4
 	case a == classify.RoleProduct:
 		h.products = append(h.products, i)
 		h.loose++

@@ -55,10 +55,10 @@ var (
 		opname.ResidualAdd, opname.PostNorm} // BERT's attention ends with them
 	denseOps = []string{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj,
 		opname.MLPAllReduce}
-	sharedOps = []string{opname.SharedGateUp, opname.SharedActivation, opname.SharedDown, opname.MLPAllReduce}
-	moeOps    = append([]string{opname.Router, opname.Routing, opname.Dispatch, opname.ExpertsGateUp,
+	sharedParts = []string{opname.SharedGateUp, opname.SharedActivation, opname.SharedDown}
+	moeOps      = append([]string{opname.Router, opname.Routing, opname.Dispatch, opname.ExpertsGateUp,
 		opname.ExpertsActivation, opname.ExpertsDown, opname.ExpertsCombine,
-		opname.ResidualAdd}, sharedOps...)
+		opname.ResidualAdd, opname.MLPAllReduce}, sharedParts...)
 	blockOps = []string{opname.ResidualAdd, opname.InputNorm, opname.PostNorm, opname.AttnAllReduce,
 		opname.MLPAllReduce, opname.HCPre, opname.HCPost}
 )

@@ -60,7 +60,7 @@ func (l *Layout) variants() []variant {
 			case opname.InProj:
 				in = in || s.Or != nil
 			case opname.SharedGateUp:
-				shared = true
+				shared, gate = true, true
 			case opname.Indexer:
 				indexer = indexer || hasStep(kind, opname.KAbsorb)
 				ranked = true // it reads the queries of low rank
@@ -160,9 +160,16 @@ func (v variant) apply(kind []Step) []Step {
 			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated
 		case s.Op == opname.Dispatch && s.Product:
 			out = append(out, s, opt(opname.Routing)) // the routing runs before or after it
-		case (v.sharedFirst || v.sharedSecond) && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation ||
-			s.Op == opname.SharedDown):
-			shared = append(shared, s)
+		case slices.Contains(sharedParts, s.Op):
+			list := []Step{s}
+			if s.Op == opname.SharedActivation && v.splitGate {
+				list = append(list, Step{Op: opname.SharedGateUp, Optional: s.Optional}, opt(s.Op))
+			}
+			if v.sharedFirst || v.sharedSecond {
+				shared = append(shared, list...)
+			} else {
+				out = append(out, list...)
+			}
 		default:
 			if s.Op == opname.Router && v.sharedFirst {
 				at = len(out)

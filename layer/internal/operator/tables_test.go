@@ -40,8 +40,8 @@ var fits = map[string]string{
 	opname.LinearAttention: "scan; ; ",
 	opname.AttnAllReduce:   aReduction, opname.MLPAllReduce: aReduction, opname.LogitsGather: "gather; collective; ",
 	opname.Activation: activations, opname.SharedActivation: activations, opname.ExpertsActivation: activations,
-	opname.Routing: "router; softmax finalize elementwise; ?", opname.Dispatch: "dispatch; gather; ? elementwise",
-	opname.ExpertsCombine: "finalize; router gather; ? elementwise",
+	opname.Routing: "router; softmax finalize elementwise activation; ?", opname.Dispatch: "dispatch; gather; ? elementwise",
+	opname.ExpertsCombine: "finalize; router elementwise gather; ?",
 	opname.Sampling:       "sample; softmax router elementwise; ?", opname.Modulation: "; ; ? elementwise",
 	opname.Other: "; ; ? elementwise",
 }

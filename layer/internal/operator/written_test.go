@@ -28,6 +28,10 @@ var operations = map[string]string{
 	"cumsum":   "void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float> >(float*, float const*, unsigned int, unsigned int, unsigned int, float, std::plus<float>)",
 	"sum":      "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::func_wrapper_t<float, at::native::sum_functor<float, float, float>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned int, float, 4, 4> >",
 	"conv":     "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel_generic<c10::BFloat16, int>",
+	"softmax":  "void (anonymous namespace)::softmax_warp_forward<float, float, float, 4, false, false>(float*, float const*, int, int, int, bool const*, int, bool)",
+	"topk":     "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(at::cuda::detail::TensorInfo<float const, unsigned int>, unsigned int)",
+	"sigmoid":  "void at::native::vectorized_elementwise_kernel<4, at::native::sigmoid_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul> >",
+	"grouped":  "void cutlass::device_kernel<at::cuda::detail::enable_3x_kernel_for_sm9x<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int, int, int> > > > >",
 	"memset":   "Memset (Device)",
 }
 
@@ -71,6 +75,16 @@ func TestLayersOfSingleOperations(t *testing.T) {
 		{"Mamba 1: products before the gates, one of the state", "input_norm=" + llamaNorm + " in_proj=gemm conv1d=conv linear_attention=silu in_proj=gemm gate_norm=" +
 			llamaNorm + " in_proj=gemm linear_attention=add,softplus,mul,exp,mul,mul,mul,add,gemm,mul,add,silu,mul out_proj=gemm " +
 			"residual_add=add post_norm=" + llamaNorm + " gate_proj=gemm activation=silu up_proj=gemm activation=mul down_proj=gemm residual_add=add"},
+		{"GLM 4: a router with a sigmoid, and shared experts with two products before the last", "input_norm=" + llamaNorm +
+			" q_proj=gemm k_proj=gemm v_proj=gemm rope=" + rotation + " attention=cat,cat,flash o_proj=gemm residual_add=add post_norm=" +
+			llamaNorm + " router=gemm routing=sigmoid,topk experts_gate_up=grouped experts_activation=silu,mul experts_down=grouped " +
+			"experts_combine=mul,sum shared_gate_up=gemm shared_activation=silu shared_gate_up=gemm shared_activation=mul " +
+			"shared_down=gemm residual_add=add,add"},
+		{"Qwen 2 MoE: the shared expert first", "input_norm=" + llamaNorm +
+			" q_proj=gemm k_proj=gemm v_proj=gemm rope=" + rotation + " attention=cat,cat,flash o_proj=gemm residual_add=add post_norm=" +
+			llamaNorm + " shared_gate_up=gemm shared_activation=silu shared_gate_up=gemm shared_activation=mul shared_down=gemm " +
+			"router=gemm routing=softmax,topk experts_gate_up=grouped experts_activation=silu,mul experts_down=grouped " +
+			"experts_combine=mul experts_combine|residual_add=sum residual_add=add,add"},
 		{"Falcon-H1: a scan beside attention", "input_norm=" + llamaNorm + " other=mul in_proj=gemm conv1d=conv linear_attention=silu,add,softplus,exp,mul,mul,add," +
 			"gemm,mul,add,silu,mul out_proj=gemm other=mul,mul q_proj=gemm k_proj=gemm v_proj=gemm rope=" + rotation +
 			" attention=cat,cat,flash o_proj=gemm residual_add=mul,add,add post_norm=" + llamaNorm +
