@@ -105,6 +105,43 @@ func TestLayersOfPasses(t *testing.T) {
 	}
 }
 
+// TestPassesOfAnotherModel: a tower that the window begins with, whose layers are of other kernels than those of the
+// whole passes after it, is no pass that lacks its beginning.
+func TestPassesOfAnotherModel(t *testing.T) {
+	whole := wholePass(8)
+	for name, c := range map[string]struct{ first, want string }{
+		"a tower":        {"e" + strings.Repeat("nuvwmxyzz", 6) + "xy", "repeat 0+6"},
+		"a pass cut off": {lastLayers(4), "repeat 3+5 cut at start"},
+	} {
+		w, results := passesOfLetters(c.first, whole, whole)
+		for _, r := range results[1:] {
+			w.byRepeats(r, 8)
+		}
+		w.assignCut(results, 8)
+		if got := says(results[:1]); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestIdlePieces: what samples and prepares the next batch, with one product at most, is no pass, however many fills and
+// copies it launches; what decodes an image has several products.
+func TestIdlePieces(t *testing.T) {
+	whole, fills := wholePass(8), strings.Repeat("f", 2*smallPass)
+	for name, c := range map[string]struct{ between, want string }{
+		"sampling":  {"h" + fills + "s", "[147]"},
+		"decoding":  {strings.Repeat("CCf", smallPass), "[65 185]"},
+		"few fills": {"fff", "[68]"},
+	} {
+		pass := whole[:len(whole)-2]
+		w, all := workOfLetters(pass+c.between+pass, "")
+		got := w.joinIdle(all, []int{len(pass), len(pass) + len(c.between)})
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: bounds at %v, want %s", name, got, c.want)
+		}
+	}
+}
+
 // TestRunsOfPasses: what no pass claims is a pass where it holds layers: one that the window cuts, or between two
 // others one whose launches were lost.
 func TestRunsOfPasses(t *testing.T) {

@@ -156,8 +156,23 @@ func (w *Work) assignCut(results []*Result, n int) {
 			if !w.byReference(r, whole, n) {
 				r.Cut = Uncut
 				w.byFragment(r, n) // another stage than the whole passes: no kernel in common
+			} else if r.foreign {
+				w.byItself(r)
 			}
 		}
+	}
+}
+
+// byItself reads a pass that was read by one of another kind again, by its own repeats, where these explain as much
+// of it: nothing is cut off it, and it is another model's.
+func (w *Work) byItself(r *Result) {
+	n := segment.Number(r.Seq)
+	if n < segment.StackLayers {
+		return
+	}
+	if c, ok := segment.Layers(r.Seq, n); ok && segment.Explained(r.Seq, c) >= segment.Explained(r.Seq, r.st) {
+		w.byStructure(r, c, RungRepeat, segment.Confidence(r.Seq, c))
+		r.Cut, r.foreign = Uncut, false
 	}
 }
 

@@ -127,6 +127,7 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 // byStructure writes the layers of a structure over the pass's main line and side streams.
 func (w *Work) byStructure(r *Result, c *segment.Cut, evidence Rung, conf float64) {
 	r.Count, r.st, r.LayerEvidence, r.LayerConf = c.Layers(), c, evidence, conf
+	r.First, r.CutFirst, r.CutLast = 0, false, false // whatever it was read as before
 	layers := make([]int32, len(r.line))
 	layersBetween(c.Starts, layers)
 	w.spreadLayers(r, layers)

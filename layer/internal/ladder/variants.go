@@ -368,16 +368,22 @@ func (w *Work) launchedAlike(a, b int32) bool {
 }
 
 // joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has
-// one.
+// one, or, as one that decodes an image, several products. What samples has one, of the logits, at most.
 func (w *Work) joinIdle(line []int32, bounds []int) []int {
-	mixers := make([]int, len(line)+1)
+	mixers, products := make([]int, len(line)+1), make([]int, len(line)+1)
 	for k, i := range line {
-		if mixers[k+1] = mixers[k]; w.RoleOf(i) == RoleMixer {
+		mixers[k+1], products[k+1] = mixers[k], products[k]
+		if role := w.RoleOf(i); role == RoleMixer {
 			mixers[k+1]++
+		} else if role == RoleGemm || w.Facts[w.ID[i]].Convolves() {
+			products[k+1]++
 		}
 	}
 	if mixers[len(line)] == 0 {
 		return bounds
+	}
+	idle := func(from, to int) bool {
+		return mixers[to] == mixers[from] && (to-from < smallPass || products[to]-products[from] <= 1)
 	}
 	var out []int
 	from := 0
@@ -386,10 +392,7 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 		if k+1 < len(bounds) {
 			to = bounds[k+1]
 		}
-		if mixers[b] == mixers[from] && b-from < smallPass { // nothing before it: the next one begins with it
-			continue
-		}
-		if mixers[to] == mixers[b] && to-b < smallPass {
+		if idle(from, b) || idle(b, to) { // the next one begins with what nothing is before
 			continue
 		}
 		out = append(out, b)
