@@ -391,6 +391,11 @@ func TestMixedRuns(t *testing.T) {
 				t.Errorf("%s: %s: roles %q, want %q", c.Group, c.Name, roles, role)
 			}
 		}
+		for p := range d.Passes {
+			if fp := &d.Passes[p]; d.Models[fp.Model].Role == layer.RoleTower && fp.Partial != "" {
+				t.Errorf("%s: %s: the tower's pass %d is cut at %s", c.Group, c.Name, p, fp.Partial)
+			}
+		}
 		if share > 1.001 {
 			t.Errorf("%s: %s: models have %.3f of the GPU time", c.Group, c.Name, share)
 		}

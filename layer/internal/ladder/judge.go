@@ -28,7 +28,7 @@ func (w *Work) judge(results []*Result, m *Model) {
 		d.Foreign = r.foreign
 		d.Miscounted = tooMany
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != RungGraph
-		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph {
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph && !r.Tower {
 			w.doubtEnds(r, &d)
 		}
 		d.Ragged = d.Ragged || r.Cut != Uncut
@@ -54,7 +54,7 @@ func cutBetween(results []*Result) bool {
 }
 
 // doubtEnds says which ends of the only pass nothing shows, where the number of its layers was read from itself. Its
-// layers count from the end where it may lack the first ones.
+// layers count from the end where it may lack the first ones. A tower ends where the model of its call begins.
 func (w *Work) doubtEnds(r *Result, d *segment.Doubts) {
 	missing := segment.MissingEnds(r.Seq, r.st.Starts)
 	switch {
