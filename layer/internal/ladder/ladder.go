@@ -296,7 +296,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		}
 		r.Model = whole[0].Model // they are the model's
 		if !w.byReference(r, whole, m.Layers) || between && r.Count < segment.StackLayers ||
-			!mixes(r.Seq) && mixes(whole[0].Seq) {
+			r.Seq.Count(RoleMixer) == 0 && whole[0].Seq.Count(RoleMixer) > 0 {
 			continue // batch preparation and sampling that no mark covers
 		}
 		if between && r.Count == m.Layers && !r.CutFirst {
@@ -309,12 +309,6 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
 	}
 	return results
-}
-
-// mixes says whether a sequence holds a kernel that mixes tokens.
-func mixes(s *Sequence) bool {
-	n, _ := segment.Mixers(s, 0, s.Len())
-	return n > 0
 }
 
 // precededBy takes a run before a pass into the pass, where frames say that the window cuts off its beginning:

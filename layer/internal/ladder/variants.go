@@ -392,7 +392,7 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 		if k+1 < len(bounds) {
 			to = bounds[k+1]
 		}
-		if idle(from, b) || idle(b, to) { // the next one begins with what nothing is before
+		if idle(from, b) || idle(b, to) { // what is idle is of the pass before it, or, with none before, of the next one
 			continue
 		}
 		out = append(out, b)
