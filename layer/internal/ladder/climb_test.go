@@ -131,6 +131,7 @@ func TestIdlePieces(t *testing.T) {
 	for name, c := range map[string]struct{ between, want string }{
 		"sampling":  {"h" + fills + "s", "[147]"},
 		"decoding":  {strings.Repeat("CCf", smallPass), "[65 185]"},
+		"products":  {"hh" + fills, "[65 147]"},
 		"few fills": {"fff", "[68]"},
 	} {
 		pass := whole[:len(whole)-2]

@@ -9,23 +9,25 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestOtherPathsAreNoLoss: where the numbers of calls go on, a pass that lacks kernels which the others run took another
-// path; where as many numbers are skipped as kernels are missing, their records are lost.
+// TestOtherPathsAreNoLoss: where the numbers of calls go on, or skip fewer than half of those that launch what a pass
+// lacks, it took another path; where they skip more, records are lost.
 func TestOtherPathsAreNoLoss(t *testing.T) {
 	const behind = "tuvwxyz"
 	pass := wholePass(8) + behind
 	lacks := 3*len(pass) - len(behind) // the first kernel that the third pass lacks
-	for name, lost := range map[string]bool{"not launched": false, "lost": true} {
+	const each = 3                     // calls that launch nothing have numbers, too
+	for name, c := range map[string]struct {
+		calls uint64 // that are made for a kernel that is missing
+		lost  bool
+	}{"not launched": {0, false}, "a third": {1, false}, "two thirds": {2, true}, "lost": {each, true}} {
 		b := trace.NewBuilder(trace.Options{})
 		number, kernels := uint64(0), int32(0)
 		for i, k := range strings.Repeat(pass, 4) {
-			missing := i >= lacks && i < lacks+len(behind)
-			if !missing || lost {
-				number += 3 // calls that launch nothing have numbers, too
-			}
-			if missing {
+			if i >= lacks && i < lacks+len(behind) {
+				number += c.calls
 				continue
 			}
+			number += each
 			name := letterNames[k]
 			if name == "" {
 				name = "kernel_" + string(k)
@@ -42,7 +44,7 @@ func TestOtherPathsAreNoLoss(t *testing.T) {
 		if err != nil || len(found.Results) != 4 {
 			t.Fatalf("%s: %d passes, %v", name, len(found.Results), err)
 		}
-		if got := found.Results[2].Lost(); (len(got) > 0) != lost {
+		if got := found.Results[2].Lost(); (len(got) > 0) != c.lost {
 			t.Errorf("%s: missing %+v", name, got)
 		}
 	}
