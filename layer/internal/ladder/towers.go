@@ -10,7 +10,7 @@ import "github.com/llmstrata/strata/layer/internal/segment"
 func (w *Work) divideTowers(results []*Result) (out []*Result) {
 	type before struct {
 		segment.Stack
-		next int // the first kernel of the layers behind it
+		next int // the first kernel of the layers after it
 	}
 	towers := map[*variant]before{}
 	for _, v := range w.variants {

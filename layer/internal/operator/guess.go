@@ -245,7 +245,7 @@ func normsBehind(pass *Pass, reads []reading) bool {
 }
 
 // normsOfSums finds norms between what a part leaves and the sum that it goes into, one a layer at least: they are
-// behind the parts, and where others feed products they end parts that a norm begins.
+// after the parts, and where others feed products they end parts that a norm begins.
 func normsOfSums(units []unit, layers int) (behind, ends bool) {
 	sums, inputs := 0, 0
 	for i := 1; i+1 < len(units); i++ {
@@ -296,7 +296,7 @@ type shape struct {
 	latent bool
 	// plain: no gate multiplies what the activation leaves, see plainFeed.
 	plain bool
-	// behind: norms follow the parts, see normsBehind; ends: they do that besides those before the parts.
+	// Norms follow the parts, see normsBehind; ends: besides those before the parts.
 	behind, ends bool
 }
 

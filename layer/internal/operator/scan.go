@@ -54,7 +54,7 @@ var sumAndNorm = []classify.Role{classify.RoleAdd, classify.RoleNorm}
 type scanHalf struct {
 	body []int // kernels from the first product on that may be of a scan
 	// How many of the body precede the gates, less one for the gates themselves, and how many precede the first and
-	// the last product behind them that reads what was multiplied or normalised; 0: none was seen.
+	// the last product after them that reads what was multiplied or normalised; 0: none was seen.
 	gates, first, last int
 	attention          bool
 	conv, scans        bool
