@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -279,11 +280,17 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 
 // ask runs the analyses of passes and layers side by side.
 func (r *Report) ask(ctx context.Context, o ReportOptions) error {
+	in := triage.Input{Server: o.Server, Formal: r.analyses(), Counter: &roofline.Counter{Options: o.Light}}
+	in.Waits = fleet.Waits(in.Formal, o.Ranks)
+	if o.Light.Counter = in.Counter; o.Light.Waits == nil && r.main() != nil {
+		o.Light.Waits = in.Waits[r.index(r.main())]
+	}
+	var models replay.Models
 	var errs [3]error // of the first analysis that fails, whichever ends first
 	var running sync.WaitGroup
 	running.Go(func() { r.light, errs[0] = r.askLight(ctx, o) })
-	running.Go(func() { r.host, errs[1] = r.askHost(ctx) })
-	running.Go(func() { r.triage, errs[2] = r.askTriage(ctx, o) })
+	running.Go(func() { r.host, errs[1] = r.askHost(ctx, &models) })
+	running.Go(func() { r.triage, errs[2] = r.askTriage(ctx, in, &models) })
 	running.Wait()
 	return cmp.Or(errs[:]...)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -34,7 +35,7 @@ const (
 )
 
 // askHost asks whether the CPU is the bottleneck. The verdict is nil where there are no kernels.
-func (r *Report) askHost(ctx context.Context) (*hostoverhead.Verdict, error) {
+func (r *Report) askHost(ctx context.Context, models *replay.Models) (*hostoverhead.Verdict, error) {
 	most := PageGaps
 	v, err := hostoverhead.Analyze(ctx, r.analyses(), hostoverhead.Options{Labels: r.Traces, TopGaps: &most})
 	switch {
@@ -44,7 +45,7 @@ func (r *Report) askHost(ctx context.Context) (*hostoverhead.Verdict, error) {
 		return nil, err
 	}
 	if r.doubtedIdle() == "" {
-		err = v.Replay(ctx, r.analyses())
+		err = v.Replay(ctx, r.analyses(), models)
 	}
 	return v, err
 }
@@ -169,8 +170,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 }
 
 // askTriage asks for exposure, fusions and the largest operators.
-func (r *Report) askTriage(ctx context.Context, o ReportOptions) (*triage.Report, error) {
-	in := triage.Input{Server: o.Server, Ranks: o.Ranks, Formal: r.analyses()}
+func (r *Report) askTriage(ctx context.Context, in triage.Input, models *replay.Models) (*triage.Report, error) {
 	for _, p := range r.parts {
 		in.FormalPaths = append(in.FormalPaths, p.name)
 	}
@@ -178,7 +178,7 @@ func (r *Report) askTriage(ctx context.Context, o ReportOptions) (*triage.Report
 	if err != nil {
 		return nil, err
 	}
-	return t, t.Replay(ctx, in.Formal)
+	return t, t.Replay(ctx, in.Formal, models)
 }
 
 // addTriage takes exposure, fusions and the largest operators from the triage.

@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -35,9 +34,6 @@ func (r *Report) askLight(ctx context.Context, o ReportOptions) (*roofline.Repor
 	p := r.main()
 	if p == nil {
 		return nil, nil
-	}
-	if o.Light.Waits == nil {
-		o.Light.Waits = fleet.Waits([]*layer.Analysis{p.a}, o.Ranks)[0]
 	}
 	light, err := roofline.Analyze(ctx, p.a, o.Light)
 	if err != nil {

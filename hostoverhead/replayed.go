@@ -65,7 +65,7 @@ func (r *RankVerdict) suggestions() (out []suggestion) {
 // Replay adds to the findings of the deciding device what its steps would take without what they name, as far as the
 // replay answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone. The error
 // is ctx's, or that the verdict is about none of ranks.
-func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis) error {
+func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis, models *replay.Models) error {
 	r := &v.Ranks[v.Deciding]
 	if r.File >= len(ranks) {
 		return fmt.Errorf("hostoverhead: the verdict is about file %d of %d", r.File, len(ranks))
@@ -84,7 +84,7 @@ func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis) error {
 	for i := range asked {
 		edits[i] = asked[i].Edit
 	}
-	gains, err := replay.Analyze(ctx, d, edits)
+	gains, err := models.Analyze(ctx, d, edits)
 	if err != nil {
 		return err
 	}

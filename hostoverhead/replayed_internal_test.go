@@ -3,6 +3,7 @@ package hostoverhead
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 )
@@ -28,10 +29,10 @@ func TestAnAnswerHasItsFinding(t *testing.T) {
 // TestVerdictOnAnotherFile: a verdict on a file that is not among the analyses is an error; one that is gone is none.
 func TestVerdictOnAnotherFile(t *testing.T) {
 	v := &Verdict{Verdict: Yes, Ranks: []RankVerdict{{File: 1}}}
-	if err := v.Replay(t.Context(), make([]*layer.Analysis, 1)); err == nil {
+	if err := v.Replay(t.Context(), make([]*layer.Analysis, 1), new(replay.Models)); err == nil {
 		t.Error("a verdict on file 1 of 1 is explained")
 	}
-	if err := v.Replay(t.Context(), make([]*layer.Analysis, 2)); err != nil {
+	if err := v.Replay(t.Context(), make([]*layer.Analysis, 2), new(replay.Models)); err != nil {
 		t.Errorf("an analysis that is gone: %v", err)
 	}
 }

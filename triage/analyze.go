@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
-	"github.com/llmstrata/strata/layer/fleet"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -38,8 +38,10 @@ type Input struct {
 	// names a stage is believed where the trace says nothing of it.
 	FormalPaths, MappingPaths []string
 	Server                    Server // what the server said about itself
-	// Ranks are digests of other ranks of the run: they show how long exchanges wait.
-	Ranks []fleet.Rank
+	// Waits say of each formal trace how long its collectives wait. Nil: what [fleet.Waits] says of the formal traces.
+	Waits []map[trace.DeviceID]*layer.RankWaits
+	// Counter has counted the ops of the formal traces. Nil: they are counted here, on the GPUs of the traces.
+	Counter *roofline.Counter
 	// Warnings are things found while loading that the report should repeat.
 	Warnings []trace.Remark
 }
@@ -127,7 +129,7 @@ func (a *analysis) attribute(ctx context.Context) (stages []*stageWork, err erro
 	a.findModelFiles()
 	a.training, a.serving = a.isTraining(), a.isServing()
 	a.steps = chain.NewRecogniser(a.registry, a.pool)
-	if a.ops, err = chain.OpsOf(ctx, a.formal); err != nil {
+	if a.ops, err = chain.OpsOf(ctx, a.formal, cmp.Or(a.in.Counter, &roofline.Counter{})); err != nil {
 		return nil, err
 	}
 	stages = splitStages(a.pool, a.formal)

@@ -72,7 +72,10 @@ func (a *analysis) exposures() []*exposureSums {
 	if a.Process != "" {
 		return out // of a part of the activities nothing can be said
 	}
-	waits := fleet.Waits(a.in.Formal, a.in.Ranks)
+	waits := a.in.Waits
+	if waits == nil {
+		waits = fleet.Waits(a.in.Formal, nil)
+	}
 	for i, w := range a.formal {
 		for k := range w.Analysis.Devices {
 			d := &w.Analysis.Devices[k]

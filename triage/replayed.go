@@ -47,13 +47,13 @@ func (r *Report) Edits() (out []replay.Edit) {
 
 // Replay adds to the chains of a report of these traces, and to their findings, what a step would take with one
 // kernel in place of each, as far as the replay of the first GPU of a trace answers. The error is ctx's.
-func (r *Report) Replay(ctx context.Context, list []*layer.Analysis) error {
+func (r *Report) Replay(ctx context.Context, list []*layer.Analysis, models *replay.Models) error {
 	edits := r.Edits()
 	for _, a := range list {
 		if len(edits) == 0 || len(a.Devices) == 0 {
 			continue
 		}
-		gains, err := replay.Analyze(ctx, &a.Devices[0], edits)
+		gains, err := models.Analyze(ctx, &a.Devices[0], edits)
 		if err != nil {
 			return err
 		}

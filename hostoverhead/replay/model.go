@@ -79,7 +79,9 @@ type model struct {
 	ret       int64
 	agreed    map[edges][]bool // steps that replays without these edges reproduce, see agree
 	passes    int
-	hidden    string // why nothing can be said at all
+	hidden    string  // why nothing can be said at all
+	base      []int64 // steps as recorded
+	sound     []bool  // those that the replay reproduces, and that wait for nothing that is not in the trace
 }
 
 // build reads a device. The error is ctx's.
@@ -92,6 +94,12 @@ func build(ctx context.Context, d *layer.Device) (*model, error) {
 	if m.hidden == "" {
 		m.fit()
 		m.explain()
+		m.hidden = m.unfit()
+	}
+	if m.hidden == "" {
+		m.base = m.measured()
+		m.sound = slices.Clone(m.agree(0))
+		m.withoutWaits()
 	}
 	return m, ctx.Err()
 }

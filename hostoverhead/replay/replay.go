@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
@@ -43,21 +43,32 @@ type Gain struct {
 // Analyze replays a device's part of a trace with each edit alone. Edits that the trace does not test, or the model
 // does not answer, are refused, with the reason. The error is ctx's.
 func Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error) {
-	m, err := build(ctx, d)
-	if err != nil {
-		return nil, err
+	return new(Models).Analyze(ctx, d, edits)
+}
+
+// Models are those of devices, each built once however often it is asked. The zero value has none; goroutines may share
+// it.
+type Models struct {
+	mu sync.Mutex
+	of map[*layer.Device]*model
+}
+
+// Analyze is the function of that name.
+func (x *Models) Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	m := x.of[d]
+	if m == nil {
+		var err error
+		if m, err = build(ctx, d); err != nil {
+			return nil, err
+		}
+		if x.of == nil {
+			x.of = map[*layer.Device]*model{}
+		}
+		x.of[d] = m
 	}
 	out := make([]Gain, len(edits))
-	var base []int64
-	var sound []bool
-	if m.hidden == "" {
-		m.hidden = m.unfit()
-	}
-	if m.hidden == "" {
-		base = m.measured()
-		sound = slices.Clone(m.agree(0, base))
-		m.withoutWaits(sound, base)
-	}
 	for i, e := range edits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -65,7 +76,7 @@ func Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error)
 		out[i] = Gain{Edit: e, Gain: finding.Gain{Ask: e.String(), Title: e.Title(), All: max(0, m.passes-1)},
 			Refused: m.hidden}
 		if m.hidden == "" {
-			m.gain(&out[i], base, sound)
+			m.gain(&out[i])
 		}
 	}
 	return out, nil
@@ -92,28 +103,28 @@ func (m *model) unfit() string {
 }
 
 // withoutWaits takes out steps that wait for something that is not in the trace.
-func (m *model) withoutWaits(sound []bool, base []int64) {
+func (m *model) withoutWaits() {
 	held := make([]int64, m.passes)
 	for i := range m.acts {
 		if a := &m.acts[i]; a.pass >= 0 {
 			held[a.pass] += a.hold
 		}
 	}
-	for p := range sound {
-		if float64(held[p]) > waitsShare*float64(base[p]) || float64(held[p+1]) > waitsShare*float64(base[p]) {
-			sound[p] = false
+	for p, took := range m.base {
+		if most := waitsShare * float64(took); float64(held[p]) > most || float64(held[p+1]) > most {
+			m.sound[p] = false
 		}
 	}
 }
 
 // gain answers one edit.
-func (m *model) gain(g *Gain, base []int64, sound []bool) {
+func (m *model) gain(g *Gain) {
 	low, reason := m.plan(g.Edit, cheap)
 	if g.Refused = reason; reason != "" {
 		return
 	}
 	row := g.Edit.Kind.row()
-	agrees, fast := m.agree(row.uses, base), m.steps(m.run(low))
+	agrees, fast := m.agree(row.uses), m.steps(m.run(low))
 	slow := fast
 	if row.assumes {
 		high, _ := m.plan(g.Edit, dear)
@@ -121,20 +132,20 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	}
 	var with, quick, late []float64
 	reproduced := 0
-	for p := range base {
-		if !sound[p] {
+	for p, took := range m.base {
+		if !m.sound[p] {
 			continue
 		}
 		reproduced++
 		if agrees[p] || fast[p] < 0 || slow[p] < 0 || low.of != nil && !low.of[p+1] {
 			continue
 		}
-		with, quick, late = append(with, float64(base[p])), append(quick, float64(fast[p])),
+		with, quick, late = append(with, float64(took)), append(quick, float64(fast[p])),
 			append(late, float64(slow[p]))
 	}
 	switch g.Steps = len(with); {
 	case reproduced < fewSteps:
-		g.Refused = fmt.Sprintf("the replay reproduces only %d of %d steps within 1%%", reproduced, len(base))
+		g.Refused = fmt.Sprintf("the replay reproduces only %d of %d steps within 1%%", reproduced, len(m.base))
 	case g.Steps < fewSteps:
 		g.Refused = "not tested by this trace: without the dependencies that it changes the steps would take as long"
 	}
@@ -155,7 +166,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	if onKernels {
 		return
 	}
-	least := m.busyMean(sound, agrees) // no edit of the host makes a step shorter than the GPU works
+	least := m.busyMean(agrees) // no edit of the host makes a step shorter than the GPU works
 	if g.Low = max(g.Low, min(time.Duration(least), g.After)); after < (1-slack)*least {
 		g.Refused = "the result would be less than the time that the GPU works"
 		g.Base, g.After, g.Low, g.High, g.Figure = 0, 0, 0, 0, false
@@ -163,7 +174,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 }
 
 // busyMean is how long the GPU works in the steps that pass both gates.
-func (m *model) busyMean(sound, agrees []bool) float64 {
+func (m *model) busyMean(agrees []bool) float64 {
 	busy := make([]time.Duration, m.passes)
 	for p, s := range m.d.Steps() {
 		if s.Kernel >= 0 {
@@ -171,8 +182,8 @@ func (m *model) busyMean(sound, agrees []bool) float64 {
 		}
 	}
 	sum, n := 0.0, 0
-	for p := range sound {
-		if sound[p] && !agrees[p] {
+	for p, sound := range m.sound {
+		if sound && !agrees[p] {
 			sum, n = sum+float64(busy[p]), n+1
 		}
 	}

@@ -264,9 +264,17 @@ func TestSharedTraces(t *testing.T) {
 			{Kind: replay.Fuse, Name: "norm", Then: "gemm"},
 			replay.Edit{Kind: replay.Times, Name: "itself"}.From(&a.Devices[0]),
 			replay.Edit{Kind: replay.Chain, Name: "first kernels"}.With(firstKernels(&a.Devices[0]))}
-		gains, err := replay.Analyze(t.Context(), &a.Devices[0], edits)
+		var models replay.Models
+		if _, err := models.Analyze(t.Context(), &a.Devices[0], edits); err != nil {
+			t.Fatal(err)
+		}
+		again, err := models.Analyze(t.Context(), &a.Devices[0], edits)
 		if err != nil {
 			t.Fatal(err)
+		}
+		gains, err := replay.Analyze(t.Context(), &a.Devices[0], edits)
+		if err != nil || fmt.Sprint(gains) != fmt.Sprint(again) {
+			t.Fatalf("%s: a model that was asked before says %v, a new one %v; error %v", path, again, gains, err)
 		}
 		for _, g := range gains {
 			asked[g.Edit.Kind]++
@@ -295,7 +303,7 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 	ranks := []*layer.Analysis{analysisOf(t, s.Play(1), false)}
 	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{})
 	if err == nil {
-		err = v.Replay(t.Context(), ranks)
+		err = v.Replay(t.Context(), ranks, new(replay.Models))
 	}
 	if err != nil {
 		t.Fatal(err)

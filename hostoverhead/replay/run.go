@@ -168,17 +168,17 @@ func (m *model) measured() []int64 {
 }
 
 // agree says for each step whether the replay without some edges, of constants, reproduces it within a percent.
-func (m *model) agree(without edges, base []int64) []bool {
+func (m *model) agree(without edges) []bool {
 	if out := m.agreed[without]; out != nil {
 		return out
 	}
 	p := m.unedited()
 	p.fitted, p.leaves = true, without
-	out := make([]bool, len(base))
+	out := make([]bool, len(m.base))
 	m.agreed[without] = out
 	for i, got := range m.steps(m.run(p)) {
-		d := got - base[i]
-		out[i] = base[i] > 0 && got >= 0 && 100*max(d, -d) <= base[i]
+		d := got - m.base[i]
+		out[i] = m.base[i] > 0 && got >= 0 && 100*max(d, -d) <= m.base[i]
 	}
 	return out
 }

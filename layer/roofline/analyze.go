@@ -48,9 +48,14 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		return nil, err
 	}
 	w.device, w.gpu, w.shortest, w.scrambled = d, r.GPU, shortestKernel(d), scrambledRecords(a.Trace())
-	if w.ops, err = countOps(ctx, d, r.GPU, o.Rules); err != nil {
+	if o.Counter == nil {
+		o.Counter = &Counter{Options: o}
+	}
+	ops, err := o.Counter.Ops(ctx, d)
+	if err != nil {
 		return nil, err
 	}
+	w.ops = ops.counts
 	if w.model == nil {
 		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
@@ -257,10 +258,34 @@ const titleSizes = 60
 // Ops are the ops of a device whose inputs were recorded.
 type Ops struct{ counts *opCounts }
 
-// OpsOf counts the work of the ops of a device, and their floors on a GPU; nil: no floors. It fails where ctx ends.
-func OpsOf(ctx context.Context, d *layer.Device, g *hardware.GPU) (Ops, error) {
-	c, err := countOps(ctx, d, g, nil)
-	return Ops{c}, err
+// Counter counts the work of the ops of devices, and their floors on the GPU that Options name, each device once
+// however often it is asked. Goroutines may share it.
+type Counter struct {
+	Options Options
+	mu      sync.Mutex
+	of      map[*layer.Device]*opCounts
+}
+
+// Ops are those of a device. The error is of a GPU or rules that are not known, or ctx's.
+func (c *Counter) Ops(ctx context.Context, d *layer.Device) (Ops, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if counts, ok := c.of[d]; ok {
+		return Ops{counts}, nil
+	}
+	g, _, err := gpuOf(d, &c.Options)
+	if err != nil {
+		return Ops{}, err
+	}
+	counts, err := countOps(ctx, d, g, c.Options.Rules)
+	if err != nil {
+		return Ops{}, err
+	}
+	if c.of == nil {
+		c.of = map[*layer.Device]*opCounts{}
+	}
+	c.of[d] = counts
+	return Ops{counts}, nil
 }
 
 // An Op is the work of the kernels that one op launched.

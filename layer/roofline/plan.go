@@ -40,6 +40,8 @@ type Options struct {
 	Kernels bool
 	// Rules say what ops do that the table does not know; they come before it.
 	Rules []Rule
+	// Counter has counted the ops, of these Options. Nil: they are counted here.
+	Counter *Counter
 	// CacheDType is the type of the key-value cache: "fp8", "bf16". "": that of the activations.
 	CacheDType string
 }

@@ -43,14 +43,14 @@ func (p *Price) add(o Price) {
 // Ops are the ops that the activities of traces work for, as far as their inputs were recorded.
 type Ops map[*activity.Trace]map[trace.DeviceID]roofline.Ops
 
-// OpsOf counts the work of the ops of these traces.
-func OpsOf(ctx context.Context, list []*activity.Trace) (Ops, error) {
+// OpsOf has the ops of these traces counted.
+func OpsOf(ctx context.Context, list []*activity.Trace, c *roofline.Counter) (Ops, error) {
 	out := Ops{}
 	for _, w := range list {
 		out[w] = map[trace.DeviceID]roofline.Ops{}
 		for i := range w.Analysis.Devices {
 			d := &w.Analysis.Devices[i]
-			ops, err := roofline.OpsOf(ctx, d, roofline.GPUOf(d))
+			ops, err := c.Ops(ctx, d)
 			if err != nil {
 				return nil, err
 			}
