@@ -104,7 +104,7 @@ func TestActivitiesOfAStage(t *testing.T) {
 	}
 	w := &activity.Trace{Acts: []activity.Activity{act(0, 10, x), act(1, 30, activity.SiteUnresolved), act(0, 5, y),
 		act(0, 5, y), act(2, 30, activity.SiteUnresolved), act(0, 7, activity.SiteUnresolved)}}
-	w.Acts[1].Outside, w.Acts[4].Outside = true, true
+	w.Acts[1].Pass, w.Acts[4].Pass = trace.None, trace.None
 	w.Acts = append(w.Acts, activity.Activity{Kernel: 0, End: 1, Stage: 1})
 	list := splitStages(p, []*activity.Trace{w})
 	if len(list) != 2 || list[0].index != 0 || list[1].index != 1 || list[1].acts != 1 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
@@ -92,7 +93,7 @@ func (s *stageWork) add(a *activity.Activity) {
 	r.launches++
 	s.ns += ns
 	s.acts++
-	if a.Outside {
+	if a.Pass == trace.None {
 		if s.outside == 0 {
 			s.stray = a.Kernel
 		}

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/trace"
@@ -24,7 +23,6 @@ func (e Edit) With(list []Fused) Edit {
 // planChain runs one kernel in the place of the last of each occurrence, and makes one call of the host for it: that
 // of the first.
 func (m *model) planChain(p *plan, e Edit, c constants) string {
-	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	at := make([]int32, m.t.Len(event.LaneGPU)) // by activity: 1 + its act; 0 for none
 	for i := range m.acts {
 		at[m.t.At(m.acts[i].id).Index()] = int32(i) + 1

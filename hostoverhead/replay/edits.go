@@ -193,9 +193,12 @@ func (e Edit) factor() float64 {
 	return 1
 }
 
-// plan makes an edit. A reason is given where that cannot be.
+// plan makes an edit. A reason is given where that cannot be. The plan is to be run before the next one is made, which
+// has its calls and acts in the same place: they are many, and plans two for each edit.
 func (m *model) plan(e Edit, c constants) (*plan, string) {
 	p := m.unedited()
+	m.planned.items, m.planned.acts = append(m.planned.items[:0], p.items...), append(m.planned.acts[:0], p.acts...)
+	p.items, p.acts = m.planned.items, m.planned.acts
 	return p, e.Kind.row().plan(m, p, e, c)
 }
 
@@ -233,7 +236,6 @@ func (it *item) during() interval.Span {
 
 func (m *model) planCause(p *plan, e Edit, _ constants) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp, event.LaneSync)
-	p.items = slices.Clone(m.items)
 	found := false
 	for i := range p.items {
 		it := &p.items[i]
@@ -252,7 +254,6 @@ func (m *model) planCause(p *plan, e Edit, _ constants) string {
 
 func (m *model) planSync(p *plan, e Edit, _ constants) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp)
-	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	found := false
 	for i := range p.items {
 		it := &p.items[i]
@@ -275,7 +276,6 @@ func (m *model) planSync(p *plan, e Edit, _ constants) string {
 }
 
 func (m *model) planKernel(p *plan, e Edit, _ constants) string {
-	p.acts = slices.Clone(m.recorded)
 	found := false
 	for i := range m.acts {
 		a := &m.acts[i]
@@ -298,7 +298,6 @@ func (m *model) planTimes(p *plan, e Edit, _ constants) string {
 	if e.gpu != m.d.GPU {
 		return "the other trace is of another GPU: kernel times do not carry over"
 	}
-	p.acts = slices.Clone(m.recorded)
 	own := timesOf(m.d)
 	var all, known int64
 	for i := range m.acts {
@@ -320,7 +319,6 @@ func (m *model) planTimes(p *plan, e Edit, _ constants) string {
 }
 
 func (m *model) planFuse(p *plan, e Edit, _ constants) string {
-	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	found := false
 	for i := range m.acts {
 		b := &m.acts[i]
@@ -358,7 +356,6 @@ func (m *model) stepItems() [][]int32 {
 }
 
 func (m *model) planGraphs(p *plan, _ Edit, c constants) string {
-	p.items, p.acts = slices.Clone(m.items), slices.Clone(m.recorded)
 	found := false
 	for _, list := range m.stepItems() {
 		var launches []int32
@@ -409,7 +406,6 @@ func (m *model) planGraphs(p *plan, _ Edit, c constants) string {
 // launches 1, wait 0, host 0, launches 2, wait 1, host 1 … What a step needs before its own launches is not known:
 // that is the constant.
 func (m *model) planOverlap(p *plan, _ Edit, c constants) string {
-	p.items = slices.Clone(m.items)
 	list := slices.DeleteFunc(m.stepItems(), func(l []int32) bool { return len(l) == 0 })
 	var out, carry []int32
 	var left int64 // host time that follows what is carried

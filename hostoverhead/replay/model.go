@@ -73,6 +73,7 @@ type model struct {
 	items     []item
 	acts      []act    // in issue order
 	recorded  []edited // by act, see unedited
+	planned   plan     // the room of the last plan
 	launching []trace.ThreadIndex
 	streams   map[trace.StreamID]int32
 	gaps      [2][2]int64 // by whether an act, and the one before it, is a copy
@@ -142,6 +143,7 @@ func (m *model) read(ctx context.Context) error {
 	if m.hidden != "" {
 		return nil
 	}
+	m.items = make([]item, 0, len(outer))
 	for at, th := range threads {
 		end, last := int64(0), int32(0)
 		for e := range m.t.OnThread(event.LaneLaunch, th) {

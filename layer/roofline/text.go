@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 )
 
 // WriteText prints the report for people: the pass that represents all as a waterfall, its operators, possible
@@ -283,34 +284,21 @@ func (p printer) passes(all []Pass) {
 	if len(all) < 2 {
 		return
 	}
-	p.Heading(2, "Passes")
-	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"),
-		table.Number("ms"), table.Number("Floor ms"), table.Number("Floor % of step"), table.Number("µs/token"),
-		table.Number("µs/request"), table.Number("Idle after, ms"))
-	for i := range all {
-		s := &all[i]
+	table.List(p.Writer, "Passes", all, len(all), func(s Pass) []string {
 		share := ""
 		if s.Floor > 0 {
 			share = table.Percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
 		}
-		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), some(s.Floor, ms),
-			share, some(s.PerToken, us), some(s.PerRequest, us), ms(s.after()))
-	}
-	p.Table(t)
+		return []string{strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall),
+			some(s.Floor, ms), share, some(s.PerToken, us), some(s.PerRequest, us), ms(s.after())}
+	}, table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"), table.Number("ms"),
+		table.Number("Floor ms"), table.Number("Floor % of step"), table.Number("µs/token"),
+		table.Number("µs/request"), table.Number("Idle after, ms"))
 }
 
 // economy prints what a token and a request cost, over all passes.
 func (p printer) economy(all []Bucket) {
-	if len(all) == 0 {
-		return
-	}
-	p.Heading(2, "Cost per token and request")
-	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
-		table.Number("ms"), table.Number("µs/token"),
-		table.Number("µs/request"), table.Number("Floor % of step"), table.Number("Rows run"), table.Number("Padding"),
-		table.Number("Prefill tax (ms/step)"))
-	for i := range all {
-		b := &all[i]
+	table.List(p.Writer, "Cost per token and request", all, len(all), func(b Bucket) []string {
 		var share, rows, padding, tax string
 		if b.Floor > 0 {
 			share = table.Percent(float64(b.Floor), float64(b.Floored), 1)
@@ -321,11 +309,11 @@ func (p printer) economy(all []Bucket) {
 		if b.Taxed > 0 {
 			tax = ms(b.Tax / time.Duration(b.Taxed))
 		}
-		t.Row(string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall),
-			some(b.PerToken, us), some(b.PerRequest, us),
-			share, rows, padding, tax)
-	}
-	p.Table(t)
+		return []string{string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall),
+			some(b.PerToken, us), some(b.PerRequest, us), share, rows, padding, tax}
+	}, table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
+		table.Number("ms"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Floor % of step"),
+		table.Number("Rows run"), table.Number("Padding"), table.Number("Prefill tax (ms/step)"))
 }
 
 func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
@@ -335,31 +323,19 @@ func (p printer) collectives(r *Report) {
 	if len(r.Collectives) == 0 {
 		return
 	}
-	p.Heading(2, "Collectives of all passes")
-	t := table.New(table.Text("Operator"), table.Number("Kernels"), table.Number("ms"),
-		table.Number("Transfer ms"), table.Number("Waiting ms"), table.Number("Not separated ms"),
-		table.Number("Floor ms"))
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
+	table.List(p.Writer, "Collectives of all passes", r.Collectives, len(r.Collectives), func(c Collective) []string {
 		var transfer, waiting string
 		if c.Divided > 0 {
 			transfer, waiting = ms(c.Transfer), ms(c.Waiting)
 		}
-		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Divided),
-			some(c.Floor, ms))
-	}
-	p.Table(t)
-	if len(r.Ranks) == 0 {
-		return
-	}
-	p.Heading(2, "Ranks")
-	t = table.New(table.Text("Rank"), table.Number("GPU"), table.Number("Passes compared"), table.Number("Waits, ms"))
-	for i, w := range r.Ranks {
-		name := known(int64(w.Rank))
-		if i == 0 {
-			name += " (this report's)"
-		}
-		t.Row(name, strconv.FormatInt(int64(w.GPU), 10), strconv.Itoa(w.Passes), ms(w.Waiting))
-	}
-	p.Table(t)
+		return []string{c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time - c.Divided),
+			some(c.Floor, ms)}
+	}, table.Text("Operator"), table.Number("Kernels"), table.Number("ms"), table.Number("Transfer ms"),
+		table.Number("Waiting ms"), table.Number("Not separated ms"), table.Number("Floor ms"))
+	own := " (this report's)"
+	table.List(p.Writer, "Ranks", r.Ranks, len(r.Ranks), func(w layer.RankWait) []string {
+		name := known(int64(w.Rank)) + own
+		own = "" // the first is it
+		return []string{name, strconv.FormatInt(int64(w.GPU), 10), strconv.Itoa(w.Passes), ms(w.Waiting)}
+	}, table.Text("Rank"), table.Number("GPU"), table.Number("Passes compared"), table.Number("Waits, ms"))
 }

@@ -28,10 +28,9 @@ type Activity struct {
 	Model      int32   // Pool.Models
 	Sure       float32 // of the operator
 	Queue      int32   // dense stream index within the trace
-	Pass       int32   // index of the device's passes, None outside
+	Pass       int32   // index of the device's passes, [trace.None] outside
 	Stage      int8    // number of the stage
 	Replay     bool
-	Outside    bool // of any pass
 	From       Origin
 }
 
@@ -127,7 +126,7 @@ func (c *collector) add(k layer.Kernel) {
 	e, d := k.Event(), k.Device()
 	launch := e.Launch()
 	a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: c.kernel(k),
-		Replay: e.IsReplay(), Stage: c.Stages.rest, Outside: true, Pass: trace.None}
+		Replay: e.IsReplay(), Stage: c.Stages.rest, Pass: trace.None}
 	q := Queue{d.ID, e.Stream()}
 	queue, ok := c.queues[q]
 	if !ok {
@@ -136,7 +135,7 @@ func (c *collector) add(k layer.Kernel) {
 	}
 	a.Queue = queue
 	if pass := k.Place().Pass; pass != trace.None {
-		a.Stage, a.Outside, a.Pass = c.Stages.Pass[d.ID][pass], false, int32(pass)
+		a.Stage, a.Pass = c.Stages.Pass[d.ID][pass], int32(pass)
 	}
 	var operator profile.Operator
 	operator, _, a.Sure = k.Operator()

@@ -65,18 +65,14 @@ func set(words ...string) map[string]bool {
 	return m
 }
 
-// Frame is a Python frame's name taken apart.
-type Frame struct {
-	Path string // as recorded, with forward slashes
-	line string // digits, or ""
-	Func string
-}
+// Frame is a Python frame's name taken apart, with how specific it is.
+type Frame struct{ framework.Frame }
 
 // ParseFrame reads "path/file.py(123): func". Anything else, such as a
 // built-in method or an nn.Module, is not a frame with a source line.
 func ParseFrame(name string) (Frame, bool) {
 	f, ok := framework.ParseFrame(name)
-	return Frame{Path: f.Path, line: f.Line, Func: f.Func}, ok
+	return Frame{f}, ok
 }
 
 // root returns where in the path the package begins that gives the frame its
@@ -129,7 +125,7 @@ func (f Frame) Rank() Rank {
 	if noiseFiles[short] || strings.HasPrefix(short, "asyncio/") {
 		return Noise
 	}
-	if noSignalFuncs[f.Func] || (framework.Frame{Path: f.Path, Line: f.line, Func: f.Func}).Generated() {
+	if noSignalFuncs[f.Func] || f.Generated() {
 		return NoSignal
 	}
 	for _, s := range noSignalFiles {
@@ -158,7 +154,7 @@ func (f Frame) Rank() Rank {
 // Location renders "path:line func" with the path from its package's root.
 func (f Frame) Location() string {
 	i, _ := f.root()
-	return f.Path[i:] + ":" + f.line + " " + f.Func
+	return f.Path[i:] + ":" + f.Line + " " + f.Func
 }
 
 // SplitLocation splits a rendered location; line is "" where it has none.
