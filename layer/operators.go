@@ -201,13 +201,23 @@ type aligned struct {
 	limit float32
 }
 
-// decodes says that one of the kernels is a norm or attention: layers without either are none of a decoder, and the
-// order of their kernels names no projection.
+// decodes says that one of the kernels mixes tokens or is a norm beside no convolution: layers of others are none of a
+// decoder, and the order of their kernels names no projection.
 func (w *work) decodes(kernels []int32) bool {
-	return slices.ContainsFunc(kernels, func(i int32) bool {
-		role := w.Facts[w.ID[i]].Role
-		return role == classify.RoleNorm || role == classify.RoleSoftmax || role.Mixer()
-	})
+	norm, conv := false, false
+	for _, i := range kernels {
+		for _, role := range w.Facts[w.ID[i]].Ops {
+			switch {
+			case role.Mixer(), role == classify.RoleSoftmax, role == classify.RoleScanInput:
+				return true
+			case role == classify.RoleNorm, role == classify.RoleRsqrt:
+				norm = true
+			case role == classify.RoleConv:
+				conv = true
+			}
+		}
+	}
+	return norm && !conv
 }
 
 // surely leaves out what only the order of the kernels shows.
