@@ -155,7 +155,7 @@ func TestPageOfLightByHand(t *testing.T) {
 	if err := WriteLightHTML(t.Context(), &b, l, nil, "plan"); err != nil {
 		t.Fatal(err)
 	}
-	if want := "A decode step takes 8.00 ms; the GPU needs at least 2.00 ms of it (25.0%)."; !strings.Contains(b.String(),
+	if want := "Pass 3 (decode) takes 8.00 ms; the GPU needs at least 2.00 ms of it (25.0%)."; !strings.Contains(b.String(),
 		want) {
 		t.Errorf("the page lacks %q", want)
 	}
@@ -594,7 +594,8 @@ func TestChosenPasses(t *testing.T) {
 // TestFiguresOfAPage: the mean of the passes like the steady one.
 func TestFiguresOfAPage(t *testing.T) {
 	m := passesOf(8, 4*ms, 6*ms, ms)
-	m.d.Passes[2].Stage, m.d.Steady.Pass, m.d.NumLayers = layer.StagePrefill, 1, 32
+	m.d.Passes[2].Stage, m.d.Steady.Pass = layer.StagePrefill, 1
+	m.d.Models = []layer.Model{{Role: layer.RoleLanguage, NumLayers: 32}, {Role: layer.RoleTower, NumLayers: 12}}
 	m.d.Passes[1].Batch = 2
 	r := &Report{parts: []*reportPart{m}, Passes: []ReportPass{{Index: 0, Stage: layer.StageDecode, Wall: 4 * ms,
 		Idle: ms},
@@ -609,7 +610,8 @@ func TestFiguresOfAPage(t *testing.T) {
 	}
 	same(t, "figures", append(got, strings.Join(p.Context, ", ")),
 		"5.00 ms per decode step (mean of 2 of 3 passes, those like pass 1)",
-		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least", "2 requests, 8 tokens, 32 layers, 3 passes, 0 kernels")
+		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least", "2 requests, 8 tokens, language model: 32 layers, tower: 12 layers, "+
+			"3 passes, 0 kernels")
 }
 
 // TestIssueByHand: at most five findings with a size, and codes of at most six remarks.

@@ -36,9 +36,6 @@ func newPage(program, name string, m *reportPart) *page.Page {
 	addRemarks(p, h.Findings, "")
 	addColours(p, m.d)
 	p.Context = facts(m.a.Framework(), m.d.GPU)
-	if m.d.NumLayers > 0 {
-		p.Context = append(p.Context, table.Counted(m.d.NumLayers, "layer", "layers"))
-	}
 	p.Context = append(p.Context, amounts(m.d)...)
 	return p
 }
@@ -48,8 +45,19 @@ func facts(list ...string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-func amounts(d *layer.Device) []string {
-	return []string{table.Counted(len(d.Passes), "pass", "passes"), table.Counted(d.NumKernels(), "kernel", "kernels")}
+// amounts are how many layers, of each model where several run, passes and kernels there are.
+func amounts(d *layer.Device) (out []string) {
+	for i := range d.Models {
+		m := &d.Models[i]
+		layers := table.Counted(m.NumLayers, "layer", "layers")
+		if len(d.Models) > 1 {
+			layers = m.Title() + ": " + layers
+		}
+		if m.NumLayers > 0 {
+			out = append(out, layers)
+		}
+	}
+	return append(out, table.Counted(len(d.Passes), "pass", "passes"), table.Counted(d.NumKernels(), "kernel", "kernels"))
 }
 
 func addColours(p *page.Page, d *layer.Device) {
@@ -138,7 +146,12 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 	for _, e := range d.Evidence {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %s (confidence %s)", e.For, e.Detail, table.Fixed(e.Confidence, 2)))
 	}
-	p.Verdict = table.Counted(len(d.Passes), "pass", "passes") + " of " + table.Counted(d.NumLayers, "layer", "layers")
+	p.Verdict = table.Counted(len(d.Passes), "pass", "passes") + " of "
+	if n := len(d.Models); n > 1 {
+		p.Verdict += table.Counted(n, "model", "models")
+	} else {
+		p.Verdict += table.Counted(d.NumLayers, "layer", "layers")
+	}
 	addTimeline(p, m, pass, gapsOf(ctx, d))
 	if pass != trace.None {
 		f, err := d.Pass(pass)
@@ -207,7 +220,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	if typical := r.Typical(); len(typical) > 0 && typical[0].Floor > 0 {
 		t := typical[0]
 		if t.Wall > 0 {
-			p.Verdict = fmt.Sprintf("A %s takes %s; the GPU needs at least %s of it (%s).", t.Stage.Info().Step,
+			p.Verdict = fmt.Sprintf("Pass %d (%s) takes %s; the GPU needs at least %s of it (%s).", t.Index, stageName(t.Stage),
 				table.Duration(t.Wall), table.Duration(t.Floor), table.Pct(100*float64(t.Floor)/float64(t.Wall), 1))
 		} else {
 			p.Verdict = fmt.Sprintf("A %s needs at least %s.", t.Stage.Info().Step, table.Duration(t.Floor))
@@ -220,7 +233,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	return p.Write(w)
 }
 
-// lightSections are where a step goes, operators against the GPU, and the cost per token.
+// lightSections are where the time of a pass goes, operators against the GPU, and the cost per token.
 func lightSections(r *roofline.Report) []page.Section {
 	out := []page.Section{waterfalls(r)}
 	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: 2 * shownRows,
@@ -244,7 +257,8 @@ func costs(r *roofline.Report) page.Section {
 	cost := page.Table{Caption: "Cost per token, by stage and requests",
 		Columns: []page.Column{page.Text("Stage"), page.Number("Requests"), page.Number("Passes"),
 			page.Number("Tokens"), page.Number("Time"), page.Number("Per token"), page.Number("Per request"),
-			page.Number("% of floor"), page.Number("% padding"), page.Number("Prefill tax per step")}}
+			page.Number("Floor " + r.Basis().Percent()), page.Number("% padding"),
+			page.Number("Prefill tax (" + r.Basis().Per("ms") + ")")}}
 	share := func(part, whole float64) page.Cell {
 		return where(whole > 0, number(100*part/max(whole, 1), 1))
 	}

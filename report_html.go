@@ -123,7 +123,7 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 		return
 	}
 	each := func(d time.Duration) string { return table.Duration(d / time.Duration(n)) }
-	name := "per " + f.Stage.Info().Step
+	name := f.Basis().EachOf(f.Stage)
 	if n < len(r.Passes) {
 		name += fmt.Sprintf(" (mean of %d of %d passes, those like pass %d)", n, len(r.Passes), pass)
 	}
@@ -139,9 +139,6 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 	}
 	if f.Tokens > 0 {
 		p.Context = append(p.Context, table.Counted(int(f.Tokens), "token", "tokens"))
-	}
-	if m.d.NumLayers > 0 {
-		p.Context = append(p.Context, table.Counted(m.d.NumLayers, "layer", "layers"))
 	}
 	p.Context = append(p.Context, amounts(m.d)...)
 }
@@ -223,7 +220,7 @@ var kindsOfShares = [...]page.Kind{roofline.NoFloor: page.Unknown, roofline.Floo
 
 // waterfalls draw where the time of a typical pass of each stage goes.
 func waterfalls(l *roofline.Report) page.Section {
-	s := page.Section{ID: "waterfall", Title: "Where a step goes",
+	s := page.Section{ID: "waterfall", Title: "Where the time goes",
 		Text: "From what has to be to what was measured: each bar begins where the one above ends."}
 	for _, p := range l.Typical() {
 		whole := cmp.Or(p.Wall, p.Floor)

@@ -302,7 +302,7 @@ func TestReportNamesTheGPU(t *testing.T) {
 	}
 }
 
-// TestReportOfAWindow: if passes cannot be separated, shares are of the window and the text has no steps.
+// TestReportOfAWindow: if passes cannot be separated, shares are of the window, and neither text nor page has steps.
 func TestReportOfAWindow(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"step[DECODE bs=1]": {"of step time", "per "},
@@ -322,6 +322,14 @@ func TestReportOfAWindow(t *testing.T) {
 		var text strings.Builder
 		if err := r.WriteText(&text, strata.ReportText{All: true, Width: 200}); err != nil {
 			t.Fatal(err)
+		}
+		var page strings.Builder
+		if err := r.WriteHTML(&page); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page.String(), want[1]) ||
+			strings.Contains(page.String(), "per step") != (want[0] == "of step time") {
+			t.Errorf("%s: the page does not say %q", name, want[1])
 		}
 		sizes := 0
 		for line := range strings.Lines(text.String()) {

@@ -9,15 +9,7 @@ import (
 )
 
 // Each says what the time of a finding is a mean over: "per decode step", "in the window".
-func (f *Finding) Each() string {
-	switch {
-	case f.Of == OfWindow:
-		return "in the window"
-	case f.Stage == "":
-		return "per step"
-	}
-	return "per " + f.Stage.Info().Step
-}
+func (f *Finding) Each() string { return f.Of.EachOf(f.Stage) }
 
 // MeanOf says that figures are of several GPUs.
 func MeanOf(gpus int) string {

@@ -184,6 +184,17 @@ func (b Basis) Percent() string {
 // Each heads a column of means: "Per step", "In the window".
 func (b Basis) Each() string { return infoOf(bases[:], b).each }
 
+// EachOf says what means over the steps of a stage are of: "per decode step", "in the window".
+func (b Basis) EachOf(s Stage) string {
+	if b == OfWindow {
+		return "in the window"
+	}
+	if s == "" {
+		return "per step"
+	}
+	return "per " + s.Info().Step
+}
+
 // Noun heads a column of whole times: "Step", "Window".
 func (b Basis) Noun() string { return table.UpperFirst(b.String()) }
 

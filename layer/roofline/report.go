@@ -59,6 +59,14 @@ type Report struct {
 	costs costs
 }
 
+// Basis is what the times of its passes are: steps, or the window where nothing separates passes.
+func (r *Report) Basis() finding.Basis {
+	if len(r.Passes) == 0 {
+		return finding.OfWindow
+	}
+	return r.Passes[0].of
+}
+
 // newReport is one without passes: in JSON, its lists are empty.
 func newReport() *Report {
 	return &Report{Schema: schema, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{},

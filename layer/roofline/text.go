@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // WriteText prints the report for people: the pass that represents all as a waterfall, its operators, possible
@@ -30,7 +31,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.operators(r.Operators, r.steady() == nil || r.steady().Wall > 0)
 	p.wins(r.Recoverable)
 	p.passes(r.Passes)
-	p.economy(r.Economy)
+	p.economy(r)
 	p.collectives(r)
 	for _, n := range r.Notes {
 		p.Say("Note: %s", n)
@@ -117,8 +118,11 @@ const mostlyCovered = 0.9
 // fall prints the table of a waterfall.
 func (p printer) fall(s *Pass) {
 	whole, sum := s.Wall, "= start to next start"
-	if whole == 0 { // a plan
+	switch {
+	case whole == 0: // a plan
 		whole, sum = s.Floor, "= floor"
+	case s.of == finding.OfWindow:
+		sum = "= window"
 	}
 	t := table.New(table.Text("Where the time goes"), table.Number("ms"), table.Number(s.of.Percent()),
 		table.Text("Remark"))
@@ -297,8 +301,9 @@ func (p printer) passes(all []Pass) {
 }
 
 // economy prints what a token and a request cost, over all passes.
-func (p printer) economy(all []Bucket) {
-	table.List(p.Writer, "Cost per token and request", all, len(all), func(b Bucket) []string {
+func (p printer) economy(r *Report) {
+	of := r.Basis()
+	table.List(p.Writer, "Cost per token and request", r.Economy, len(r.Economy), func(b Bucket) []string {
 		var share, rows, padding, tax string
 		if b.Floor > 0 {
 			share = table.Percent(float64(b.Floor), float64(b.Floored), 1)
@@ -312,8 +317,8 @@ func (p printer) economy(all []Bucket) {
 		return []string{string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall),
 			some(b.PerToken, us), some(b.PerRequest, us), share, rows, padding, tax}
 	}, table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
-		table.Number("ms"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Floor % of step"),
-		table.Number("Rows run"), table.Number("Padding"), table.Number("Prefill tax (ms/step)"))
+		table.Number("ms"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Floor "+of.Percent()),
+		table.Number("Rows run"), table.Number("Padding"), table.Number("Prefill tax ("+of.Per("ms")+")"))
 }
 
 func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
