@@ -8,13 +8,14 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Alone is how long an activity runs with nothing beside it on its device.
+// Alone is how long an activity runs with no other one of the trace beside it on its device. Kernels of processes that
+// were not asked for count neither here nor in Idle.
 func (w *Trace) Alone(act int32) int64 {
 	w.findAlone()
 	return w.own[w.Acts[act].Event]
 }
 
-// Idle is how long the device of two activities is idle between them.
+// Idle is how long the device of two activities runs none between them.
 func (w *Trace) Idle(before, after int32) int64 {
 	w.findAlone()
 	return max(0, w.idle[w.Acts[after].Event]-w.idle[w.Acts[before].Event])
@@ -27,13 +28,17 @@ func (w *Trace) findAlone() {
 	}
 	n := w.Trace.Len(event.LaneGPU)
 	w.own, w.idle = make([]int64, n), make([]int64, n)
+	asked := make([]bool, n)
+	for i := range w.Acts {
+		asked[w.Acts[i].Event] = true
+	}
 	for i := range w.Analysis.Devices {
-		w.sweep(&w.Analysis.Devices[i])
+		w.sweep(&w.Analysis.Devices[i], asked)
 	}
 }
 
-// sweep goes over the activities of a device.
-func (w *Trace) sweep(d *layer.Device) {
+// sweep goes over the activities of a device that were asked for, by row of the GPU lane.
+func (w *Trace) sweep(d *layer.Device, asked []bool) {
 	at, idle, shared := trace.Time(0), int64(0), int64(0) // until now
 	running, edges := 0, d.Edges()
 	for t := edges.When(); t < math.MaxInt64; t = edges.When() {
@@ -46,10 +51,12 @@ func (w *Trace) sweep(d *layer.Device) {
 		at = t
 		k, starts := edges.Next()
 		e := d.Kernel(int(k)).Event()
-		if i := e.Index(); starts {
+		switch i := e.Index(); {
+		case !asked[i]:
+		case starts:
 			running++
 			w.idle[i], w.own[i] = idle, shared
-		} else {
+		default:
 			running--
 			w.own[i] = int64(e.Duration()) - (shared - w.own[i])
 		}
