@@ -7,7 +7,6 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -82,17 +81,23 @@ const longestRow = 80
 
 // alone is the time in which a kernel runs and no other one of its device.
 func alone(of layer.Kernel) (out []interval.Span) {
-	at, running, e := trace.Time(0), 0, of.Event()
-	for edges := of.Device().Edges(); edges.When() <= e.End(); {
-		from := at
-		if at = edges.When(); running == 1 && from < at && from >= e.Start() {
-			out = append(out, interval.Span{Start: int64(from), End: int64(at)})
+	at := int64(of.Event().Start())
+	end := int64(of.Event().End())
+	for k := range of.Device().Kernels() { // by start
+		e := k.Event()
+		if int64(e.Start()) >= end {
+			break
 		}
-		if _, starts := edges.Next(); starts {
-			running++
-		} else {
-			running--
+		if k.Index() == of.Index() {
+			continue
 		}
+		if s := (interval.Span{Start: at, End: int64(e.Start())}); !s.Empty() {
+			out = append(out, s)
+		}
+		at = max(at, int64(e.End()))
+	}
+	if at < end {
+		out = append(out, interval.Span{Start: at, End: end})
 	}
 	return out
 }
