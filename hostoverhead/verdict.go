@@ -249,7 +249,7 @@ type Verdict struct {
 	Next         []Action        `json:"next_steps"`
 	Serving      Doubts          `json:"serving"` // where the window does not show what the server does
 	Deciding     int             `json:"deciding"`
-	Ranks        []RankVerdict   `json:"ranks"`
+	Ranks        []RankVerdict   `json:"ranks"`                // by file, then by number of the GPU
 	Stragglers   *Stragglers     `json:"stragglers,omitempty"` // left out for one device, or without collectives
 
 	Health trace.HealthStatus `json:"health"` // health of the worst trace

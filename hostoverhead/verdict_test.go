@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,22 @@ func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {
 	v := judged(t, tl.Finish())
 	if v.Verdict != hostoverhead.Yes || v.Headroom.Share < 0.45 || len(v.Ranks) != 2 {
 		t.Errorf("%s, host share %v, %d devices; want YES, nearly half, 2", v.Verdict, v.Headroom.Share, len(v.Ranks))
+	}
+}
+
+// TestGPUsAreListedByNumber: of three the second in the trace works most and the last is the first that works.
+func TestGPUsAreListedByNumber(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	for i, dev := range []trace.DeviceID{2, 0, 1} {
+		tl.Event(event.Runtime, "cudaLaunchKernel", dev, i+1, int64(i), int64(i)+1)
+		tl.Event(event.Kernel, "gemm", dev, i+1, 10, []int64{40, 100, 20}[i])
+	}
+	var got []trace.DeviceID
+	for _, r := range judged(t, tl.Finish()).Ranks {
+		got = append(got, r.Device)
+	}
+	if want := []trace.DeviceID{0, 1, 2}; !slices.Equal(got, want) {
+		t.Errorf("GPUs %v, want %v", got, want)
 	}
 }
 

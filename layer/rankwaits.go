@@ -26,7 +26,8 @@ type RankWaits struct {
 	By  WaitingBy               // what says so
 	// Shortest is the time of the shortest of the same collectives of a pass, where it repeats them.
 	Shortest map[int32]time.Duration
-	// Ranks are those that meet in the collectives, the device's own first; none where one device says all.
+	// Ranks are those that meet in the collectives, the device's own first, then by rank and GPU; none where one
+	// device says all.
 	Ranks []RankWait
 	// Strangers counts the other ranks that the device was compared with and meets nowhere.
 	Strangers int

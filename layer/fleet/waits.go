@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -97,7 +98,7 @@ func (w *waiter) meet(m *Meeting, i int, least time.Duration) {
 	}
 }
 
-// sum lists the ranks that the waiter meets, itself first, which is of the n-th digest.
+// sum lists the ranks that the waiter meets, itself first, which is of the n-th digest, then by rank and GPU.
 func (w *waiter) sum(n int, digests []Rank) {
 	exchanges := slices.ContainsFunc(w.kernels, func(pass []int32) bool { return len(pass) > 0 })
 	for i, c := range w.with {
@@ -118,6 +119,11 @@ func (w *waiter) sum(n int, digests []Rank) {
 			copy(own[1:], own)
 			own[0] = r
 		}
+	}
+	if len(w.waits.Ranks) > 0 {
+		slices.SortStableFunc(w.waits.Ranks[1:], func(a, b layer.RankWait) int {
+			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.GPU, b.GPU))
+		})
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// All ranks at once wait as each does beside digests of the others; two windows of one rank do not meet.
+// All ranks at once wait as each does beside digests of the others, which are listed by number, whichever was read
+// first; two windows of one rank do not meet.
 func TestWaitingOfAllRanksAtOnce(t *testing.T) {
 	ranks := make([]*layer.Analysis, 4)
 	for i := range ranks {
@@ -34,7 +35,7 @@ func TestWaitingOfAllRanksAtOnce(t *testing.T) {
 	}
 	for me := range ranks {
 		var others []fleet.Rank
-		for i := range ranks {
+		for i := range slices.Backward(ranks) {
 			others = append(others, fleet.Recorded(ranks[i])...) // its own is left out
 		}
 		one, many := of(fleet.Waits(ranks[me:me+1], others)[0], me), of(all[me], me)
@@ -42,6 +43,9 @@ func TestWaitingOfAllRanksAtOnce(t *testing.T) {
 			!maps.Equal(one.For, many.For) || !slices.Equal(one.Ranks, many.Ranks) || len(one.Ranks) != 4 || one.Ranks[0].Rank != me {
 			t.Errorf("rank %d: at once by %q, %d waits, %v; alone by %q, %d, %v", me, many.By, len(many.For), many.Ranks,
 				one.By, len(one.For), one.Ranks)
+		}
+		if !slices.IsSortedFunc(one.Ranks[1:], func(a, b layer.RankWait) int { return a.Rank - b.Rank }) {
+			t.Errorf("rank %d: the others are listed as %v", me, one.Ranks)
 		}
 	}
 	twice := fleet.Waits([]*layer.Analysis{ranks[1], ranks[1]}, fleet.Recorded(ranks[1]))
