@@ -3,8 +3,10 @@ package layer
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -16,7 +18,8 @@ import (
 type Damage struct {
 	// Pass indexes Passes.
 	Pass int `json:"pass"`
-	// Layer and Operator are of the last kernel before the place, None and "" where that is in no layer.
+	// Layer and Operator are of the last kernel before the place: Layer is None where that is in no layer, and Operator
+	// is "" where there is none.
 	Layer    int              `json:"layer"`
 	Operator profile.Operator `json:"operator"`
 	// NextLayer and NextOperator are of the first kernel after it.
@@ -30,14 +33,18 @@ type Damage struct {
 
 // String says the place in words.
 func (d Damage) String() string {
-	at := func(layer int, op profile.Operator, outside string) string {
-		if layer == trace.None {
-			return outside
-		}
-		if op == "" {
+	at := func(layer int, op profile.Operator, none string) string {
+		switch {
+		case layer != trace.None && op == opname.Other:
 			return fmt.Sprintf("layer %d", layer)
+		case layer != trace.None:
+			return strings.TrimSpace(fmt.Sprintf("layer %d %s", layer, op))
+		case op == opname.Other:
+			return "a kernel outside layers"
+		case op != "":
+			return string(op) + " outside layers"
 		}
-		return fmt.Sprintf("layer %d %s", layer, op)
+		return none
 	}
 	return fmt.Sprintf("pass %d: records missing between %s and %s (about %d kernels)", d.Pass,
 		at(d.Layer, d.Operator, "the beginning of the pass"),
