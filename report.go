@@ -160,7 +160,7 @@ type ReportPass struct {
 	Kernels    int     `json:"kernels"`
 	Activities int     `json:"gpu_activities"`
 	Partial    string  `json:"partial"`
-	StepShare  float64 `json:"step_share"` // of a complete step: below 1 where the window cuts it
+	StepShare  float64 `json:"step_share"` // of a step: below 1 where the window cuts it, 0 for a draft's pass
 	// Confidence in the pass and its layers, 0…1.
 	Confidence float64 `json:"confidence"`
 	// Chosen says that Operators are of this pass.

@@ -123,7 +123,8 @@ func (d *Device) StepTime(p int) time.Duration {
 
 // StepShare is how much of a step pass p is: 1, or, where the window cuts it, its time over the mean time of the
 // complete passes of its stage and model, where there are any. The mean step of some passes, the sum of their
-// [Device.StepTime] over the sum of their shares, is that of the complete ones.
+// [Device.StepTime] over the sum of their shares, is that of the complete ones. A draft's pass is 0 where its target
+// generates: the step is the target's, and ends when that runs again.
 func (d *Device) StepShare(p int) float64 {
 	if d.stepShares == nil { // not of an analysis
 		return 1
@@ -148,10 +149,17 @@ func (d *Device) findStepShares() {
 			complete[kind{f.Stage, f.Model}] = sum{s.time + d.StepTime(p), s.passes + 1}
 		}
 	}
+	generates := slices.ContainsFunc(d.Passes, func(f ForwardPass) bool {
+		return !slices.Contains([]Stage{StageDraft, StagePrefill, StageIdle, StageCapture}, f.Stage)
+	})
 	d.stepShares = make([]float64, len(d.Passes))
 	for p := range d.Passes {
 		f := &d.Passes[p]
 		d.stepShares[p] = 1
+		if f.Stage == StageDraft && generates {
+			d.stepShares[p] = 0
+			continue
+		}
 		if s := complete[kind{f.Stage, f.Model}]; f.Partial != whole && s.time > 0 {
 			d.stepShares[p] = float64(d.StepTime(p)) * float64(s.passes) / float64(s.time)
 		}

@@ -76,14 +76,15 @@ func TestDraftModelsDoNotCountAsLayers(t *testing.T) {
 		if a.NumLayers != 32 {
 			t.Errorf("n=%d: %d layers, want 32", n, a.NumLayers)
 		}
-		drafts := 0
-		for _, p := range a.Passes {
+		drafts, steps := 0, 0.0
+		for i, p := range a.Passes {
 			if p.Stage == layer.StageDraft {
 				drafts++
 			}
+			steps += a.StepShare(i)
 		}
-		if len(a.Passes) != 12 || drafts != 8 {
-			t.Errorf("n=%d: %d passes of which %d are drafts, want 12 and 8", n, len(a.Passes), drafts)
+		if len(a.Passes) != 12 || drafts != 8 || steps != 4 {
+			t.Errorf("n=%d: %d passes of which %d are drafts in %v steps, want 12, 8 and 4", n, len(a.Passes), drafts, steps)
 		}
 		right, total := 0, 0
 		var wrong []string

@@ -258,7 +258,7 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 	if s.Steady >= 0 && len(list) == 1 {
 		s.SteadyWhy = "the only pass"
 	}
-	s.Idle = time.Duration(float64(idle) / cmp.Or(steps, 1))
+	s.Idle = time.Duration(float64(idle) / cmp.Or(steps, float64(len(list))))
 	slices.Sort(walls)
 	if n := len(walls); n > 0 {
 		s.Least, s.Median, s.Most = &walls[0], &walls[n/2], &walls[n-1]
