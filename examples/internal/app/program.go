@@ -316,6 +316,6 @@ func Plain(err error) string {
 	return table.Clean(strings.Join(parts, ": "))
 }
 
-// packages are the packages whose errors begin with their name.
-var packages = []string{"capture", "classify", "hostoverhead", "layer", "perfetto", "pftrace", "profile", "strata", "trace",
-	"triage"}
+// packages are those of the module whose errors begin with their name: a test compares them with the source.
+var packages = []string{"capture", "classify", "eventjson", "fusion", "hostoverhead", "layer", "page", "perfetto",
+	"pftrace", "profile", "serve", "strata", "trace", "triage"}
