@@ -3,8 +3,6 @@ package layer_test
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +20,6 @@ var (
 	onlyGroup = flag.String("group", "", "run the groups of TestRuns whose names contain this, and print each case")
 	groupSeed = flag.Int64("group-seed", 1, "the seed of TestRuns with -group or -battery")
 	tuning    = flag.Bool("tuning", false, "run TestRuns on the families that numbers may be read from")
-	update    = flag.Bool("update-runs", false, "write the table of TestRuns to testdata/runs.tsv")
 )
 
 // runTrace makes a trace of a generated run.
@@ -221,21 +218,14 @@ func groupsTable(t *testing.T, all []families.Family, seed int64) *table {
 // TestRunsTable prints how right the answers about generated runs are, of families that no number is read from: go
 // test ./layer -run RunsTable -v -battery
 func TestRunsTable(t *testing.T) {
-	if !*wholeBattery && *onlyGroup == "" && !*update {
+	if !*wholeBattery && *onlyGroup == "" {
 		t.Skip("takes a minute: -battery")
 	}
 	all := families.Held()
 	if *tuning {
 		all = families.Tuning()
 	}
-	rows := groupsTable(t, all, *groupSeed).rows()
-	t.Log("\n" + rows)
-	if *update {
-		if err := os.WriteFile(filepath.Join(testdata.Root(t), "layer", "testdata", "runs.tsv"), []byte(rows),
-			0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	t.Log("\n" + groupsTable(t, all, *groupSeed).rows())
 }
 
 // casesOf returns some of the cases of groups whose names begin so.
