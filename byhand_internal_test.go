@@ -641,7 +641,7 @@ func TestIssueByHand(t *testing.T) {
 		"- Coverage: 4.00 ms of GPU time: 100.0% in passes, 50.0% in layers, 25.0% with a known operator": 1,
 		"    strata explain fusion\n": 1} {
 		if got := strings.Count(text, want); got != n {
-			t.Errorf("%q stands there %d times, want %d, in\n%s", want, got, n, text)
+			t.Errorf("%q is there %d times, want %d, in\n%s", want, got, n, text)
 		}
 	}
 }

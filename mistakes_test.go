@@ -20,7 +20,7 @@ import (
 // mistake is a file of a kind in the table of docs/format/input.md.
 type mistake struct {
 	row  string // a piece of the row's first cell
-	says string // what stands in its second cell and in the message
+	says string // what is in its second cell and in the message
 	data []byte
 }
 
@@ -40,7 +40,7 @@ func TestTableOfMistakes(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s stands in no row", m.row)
+			t.Errorf("%s is in no row", m.row)
 		}
 		path := filepath.Join(t.TempDir(), "x.bin")
 		if err := os.WriteFile(path, m.data, 0o600); err != nil {

@@ -373,7 +373,7 @@ func TestSharesOfCutPasses(t *testing.T) {
 		}
 	}
 	if told == 0 {
-		t.Error("no operator is told")
+		t.Error("no operator is reported")
 	}
 }
 

@@ -175,7 +175,7 @@ func TestSecrets(t *testing.T) {
 		said.WriteString(err.Error())
 		for _, secret := range []string{word, key, theirs} {
 			if strings.Contains(said.String(), secret) || contains(t, dir, secret) {
-				t.Errorf("%s: %s is told:\n%s", f, secret, said.String())
+				t.Errorf("%s: %s is reported:\n%s", f, secret, said.String())
 			}
 		}
 		if len(auth) == 0 || !strings.HasPrefix(auth[0], "Basic ") {

@@ -407,7 +407,7 @@ func TestServerInfoFaults(t *testing.T) {
 			continue
 		}
 		if len(res.Notes) == 0 && res.Stages[0].ServerArgs == "" {
-			t.Errorf("%d %q: not told", c.status, c.body)
+			t.Errorf("%d %q: not reported", c.status, c.body)
 		}
 	}
 }

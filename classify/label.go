@@ -110,7 +110,7 @@ func Labels(names []string, parts []*Name) []string {
 		}
 		if group := order[first:i]; len(group) > 1 {
 			shared = true
-			tellApart(distinct, group, all)
+			distinguish(distinct, group, all)
 		}
 	}
 	if shared { // else they differ
@@ -139,8 +139,8 @@ func sorted(n int, text func(i int) string) []int {
 	return order
 }
 
-// tellApart gives the names of a group, which have one label, labels of their own.
-func tellApart(names []textual, group []int, labelOf []string) {
+// distinguish gives the names of a group, which have one label, labels of their own.
+func distinguish(names []textual, group []int, labelOf []string) {
 	label := labelOf[group[0]]
 	try := func(label func(k int) string) bool {
 		seen := make(map[string]bool, len(group))

@@ -81,7 +81,7 @@ func TestHeadingsOfAVerdict(t *testing.T) {
 	}
 }
 
-// TestServingPathOfAServer: what a server is told about graphs and compiled code against one decode step of three
+// TestServingPathOfAServer: what a server's settings say of graphs and compiled code against one decode step of three
 // kernels.
 func TestServingPathOfAServer(t *testing.T) {
 	yes, no := true, false

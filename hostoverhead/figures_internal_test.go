@@ -177,11 +177,11 @@ func TestStagesAreWrittenFromTheFirst(t *testing.T) {
 	r := RankVerdict{Stages: []StageVerdict{{Stage: "decode", Steps: 1}}}
 	if n, text := rowsOf(t, func(b *table.Writer) { writeStages(b, &r) }, "decode"); n != 1 ||
 		!strings.Contains(text, "Stages\n") {
-		t.Errorf("one stage is not told:\n%s", text)
+		t.Errorf("one stage is not reported:\n%s", text)
 	}
 	r.Stages = nil
 	if _, text := rowsOf(t, func(b *table.Writer) { writeStages(b, &r) }, "decode"); strings.Contains(text, "Stages\n") {
-		t.Errorf("no stage is told:\n%s", text)
+		t.Errorf("no stage is reported:\n%s", text)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestGapsThatAreAskedFor(t *testing.T) {
 		for i := range a.top {
 			got = append(got, fmt.Sprint(a.top[i].span.Len()))
 			if i > 0 && a.top[i-1].span.Start >= a.top[i].span.Start {
-				t.Errorf("of %d gaps %v stands behind %v", n, a.top[i].span, a.top[i-1].span)
+				t.Errorf("of %d gaps %v follows %v", n, a.top[i].span, a.top[i-1].span)
 			}
 		}
 		if s := strings.Join(got, " "); s != want {

@@ -125,7 +125,7 @@ func merged(r *rand.Rand, l []act) []act {
 	return out
 }
 
-// piecewise makes graphs of what stands between two attention kernels, which stay eager.
+// piecewise makes graphs of what is between two attention kernels, which stay eager.
 func piecewise(l []act) []act {
 	out := append([]act(nil), l...)
 	launch := -1
@@ -406,7 +406,7 @@ func (v verdict) check(t *testing.T) {
 		switch {
 		case strings.Contains(v.name, "names hidden"):
 			want.conf = 0.799
-		case strings.Contains(v.name, "lost"): // what stands beside a loss may be of either layer
+		case strings.Contains(v.name, "lost"): // what is beside a loss may be of either layer
 			want.share, want.conf = 0.998, 0.85
 		}
 	}

@@ -75,7 +75,7 @@ func TestColdStart(t *testing.T) {
 	}
 }
 
-// TestUncovered: GPU time in no pass is told of from a percent on.
+// TestUncovered: GPU time in no pass is reported from a percent on.
 func TestUncovered(t *testing.T) {
 	for outside, want := range map[int64]bool{14_000: true, 11_000: false} { // of 1,280,000 ns and these
 		d := analyze(t, steps(outside, 1, 1, 1, 1), layer.Options{NumLayers: 6})

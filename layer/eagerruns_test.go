@@ -318,7 +318,7 @@ func TestTwoModelsWithEqualLayers(t *testing.T) {
 }
 
 // TestStagesOfAttention: one query for each request is a decode, of many a prompt, where the model decodes; what may be
-// guesses that are verified, or an encoder's, is not told.
+// guesses that are verified, or an encoder's, is not reported.
 func TestStagesOfAttention(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -158,7 +158,7 @@ func TestCutPassIsOfItsModel(t *testing.T) {
 		{Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}}, []int{0, 1, 1, 0, 1, 1, 0, 1, 1})
 	if d := analyze(t, drafts, layer.Options{NumLayers: 32}); len(d.Models) != 2 || !d.Models[1].Draft ||
 		d.ModelOf(0) != "" || d.ModelOf(1) != "" {
-		t.Errorf("a model and its draft are %+v, told apart as %q and %q", d.Models, d.ModelOf(0), d.ModelOf(1))
+		t.Errorf("a model and its draft are %+v, kept apart as %q and %q", d.Models, d.ModelOf(0), d.ModelOf(1))
 	}
 }
 

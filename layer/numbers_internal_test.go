@@ -267,7 +267,7 @@ func TestModelsByTime(t *testing.T) {
 	}
 }
 
-// TestProductsOfExperts: what stands between the choice of the experts and their other work, on the stream of the
+// TestProductsOfExperts: what is between the choice of the experts and their other work, on the stream of the
 // choice, is theirs.
 func TestProductsOfExperts(t *testing.T) {
 	names := map[rune]string{

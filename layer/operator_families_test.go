@@ -197,7 +197,7 @@ func TestDenoiserWithCrossAttention(t *testing.T) {
 			famLayerNorm.is("post_norm"), famMul.is("modulation"), famAdd.is("modulation"),
 			famProduct("gate_up_proj", rows, h, 8*h), famGelu.is("activation"), famMul.is("modulation activation"),
 			famProduct("down_proj", rows, 4*h, h), famMul.is("modulation"), famAdd.is("residual_add")},
-		// What follows the last layer may be told as the next pass's.
+		// What follows the last layer may be read as the next pass's.
 		after: []famKernel{famSilu.is("modulation activation"), famProduct("modulation other", 2, h, 2*h),
 			famLayerNorm.is("final_norm other"), famMul.is("modulation other"), famAdd.is("modulation other"),
 			famProduct("other", rows, h, 32)},
@@ -225,7 +225,7 @@ func TestLanguageModelKeepsItsGate(t *testing.T) {
 	famCheck(t, m, layer.Options{NumLayers: 16})
 }
 
-// TestAttentionWrittenOut: attention of single operations is told as what it is: two products per head and a softmax
+// TestAttentionWrittenOut: attention of single operations has the right operators: two products per head and a softmax
 // between them, none of which is a product of the layer.
 func TestAttentionWrittenOut(t *testing.T) {
 	const h, rows = 1024, 384

@@ -53,7 +53,7 @@ func TestServedModels(t *testing.T) {
 }
 
 // servedShare is the share of the layers' time with the right operator, the share of routers and products of shared
-// experts that are told with more than the weak confidence, and what is wrong, most first.
+// experts that are reported with more than the weak confidence, and what is wrong, most first.
 func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config) (float64, float64, string) {
 	t.Helper()
 	analysis, err := layer.Analyze(t.Context(), traceOf(acts),

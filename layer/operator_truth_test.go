@@ -52,7 +52,7 @@ func TestTruthOfRealTraces(t *testing.T) {
 }
 
 // TestUnknownNames: with all names but products, attention and collectives unknown most is still right, and what is
-// wrong is not told with confidence.
+// wrong is not reported with confidence.
 func TestUnknownNames(t *testing.T) {
 	want := opTruth(t, "sglang-qwen3-8b-extend-eager-mi300")
 	hidden := opHide(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"))
@@ -119,7 +119,7 @@ func TestReplaysHaveOperators(t *testing.T) {
 
 // TestScrambledRecordsHaveOneOrder: in the one real replay whose names and times do not belong together every layer
 // has the same operators once the order of its records is repaired. As it is the trace is degraded, and no operator
-// is told with confidence.
+// is reported with confidence.
 func TestScrambledRecordsHaveOneOrder(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz")
 	for _, config := range []string{"llama-3.1-8b", ""} {
@@ -175,7 +175,7 @@ func TestProductsOfTheWorkTable(t *testing.T) {
 			}
 			o, ok := opPlanned(c.Plan(), profile.Operator(a.Operator))
 			if got := fmt.Sprintf("%d×%d", o.K, o.N); !ok || !want[got] {
-				t.Errorf("%s: %.60s is told as %s (%s), the table has %v", tt.trace, a.event.Name(), a.Operator, got,
+				t.Errorf("%s: %.60s is read as %s (%s), the table has %v", tt.trace, a.event.Name(), a.Operator, got,
 					want)
 			}
 			checked[a.event.Name()] = true
@@ -232,7 +232,7 @@ func opPlanned(p *profile.Plan, op profile.Operator) (profile.PlanOp, bool) {
 	return profile.PlanOp{}, false
 }
 
-// TestOutsideTheLayers: in real traces with frames what stands outside the layers has the operators that its modules
+// TestOutsideTheLayers: in real traces with frames what is outside the layers has the operators that its modules
 // say and no others: the head and the embeddings of BERT, what CLIP reads its sentence off with, and in the layers
 // T5's bias of positions.
 func TestOutsideTheLayers(t *testing.T) {

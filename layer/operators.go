@@ -145,7 +145,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			(r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
 		found := w.operatorsOf(finders[planned], r, paths, known)
 		if !w.decodes(r.Kernels) {
-			found = found.surely()
+			found = found.withoutOrder()
 		}
 		if found.rows == nil || found.limit != limit {
 			found.rows, found.limit = make([]uint16, len(found.of)), limit
@@ -220,8 +220,8 @@ func (w *work) decodes(kernels []int32) bool {
 	return norm && !conv
 }
 
-// surely leaves out what only the order of the kernels shows.
-func (a *aligned) surely() *aligned {
+// withoutOrder leaves out what only the order of the kernels shows.
+func (a *aligned) withoutOrder() *aligned {
 	out := slices.Clone(a.of)
 	for k := range out {
 		if out[k].Evidence == operator.Order {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestRecordedRuns: runs of PyTorch that were recorded for this test, of models with a known number of layers. What
-// each activity is stands in the recording, from the ranges, regions and graph launches that the run had around it.
+// each activity is, the recording says, from the ranges, regions and graph launches that the run had around it.
 func TestRecordedRuns(t *testing.T) {
 	for _, c := range []struct {
 		name           string

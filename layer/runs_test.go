@@ -433,7 +433,7 @@ func TestGivenLayersSayWhose(t *testing.T) {
 	t.Fatal("no case")
 }
 
-// TestIntactRunsHaveNoDamage: nothing is told to be missing where nothing is.
+// TestIntactRunsHaveNoDamage: nothing is reported to be missing where nothing is.
 func TestIntactRunsHaveNoDamage(t *testing.T) {
 	for _, c := range casesOf(families.Tuning(), 7, sparse(6), "intact") {
 		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})

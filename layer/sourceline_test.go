@@ -84,7 +84,7 @@ func TestTwinsTellOperators(t *testing.T) {
 		}
 	}
 	if all := with.NumKernels(); 2*byModule < all {
-		t.Errorf("%d of %d kernels are told by the frames of their twins, want half", byModule, all)
+		t.Errorf("%d of %d kernels have a source from the frames of their twins, want half", byModule, all)
 	}
 }
 

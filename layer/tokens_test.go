@@ -193,7 +193,7 @@ func (c *tokensCase) build() *trace.Trace {
 }
 
 // TestStagesOfLaunches: where a model that writes a cache is replayed whole and launched one by one for far longer
-// work, the stages are told; on the other side of each condition they are not.
+// work, the stages are reported; on the other side of each condition they are not.
 func TestStagesOfLaunches(t *testing.T) {
 	const both, none = "prefill decode decode", "unknown unknown unknown"
 	usual := launchCase{replayed: 1, eager: 1, times: 2, cache: true}

@@ -211,7 +211,7 @@ func TestModelLinesOfLaunches(t *testing.T) {
 	}
 }
 
-// TestDeepModules: of more modules around a launch than are told the innermost are.
+// TestDeepModules: of more modules around a launch than are reported, the innermost are.
 func TestDeepModules(t *testing.T) {
 	for n, want := range map[int]string{64: "M_0/M_1/", 65: "M_1/M_2/"} {
 		b := trace.NewBuilder(trace.Options{})

@@ -69,7 +69,7 @@ func TestSharedBlocks(t *testing.T) {
 	}
 }
 
-// TestMiscounted: where a tower before the only whole pass is counted as layers, they are told as doubtful.
+// TestMiscounted: where a tower before the only whole pass is counted as layers, they are reported as doubtful.
 // Whole passes are read right, and a part of one that a next-token layer follows.
 func TestMiscounted(t *testing.T) {
 	for name, doubted := range map[string]struct {
@@ -282,7 +282,7 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 		sure, 100*sureRight/float64(max(1, sure)))
 }
 
-// unseenShare is the share of activities with the right pass and layer, and their mean confidence. What stands in
+// unseenShare is the share of activities with the right pass and layer, and their mean confidence. What is in
 // front of the layers may be a pass of its own (a tower, an encoder), and so may what follows them (a draft
 // model): such passes do not count.
 func unseenShare(d *layer.Device, acts []act, n int) (share, conf float64) {

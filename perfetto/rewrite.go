@@ -76,7 +76,7 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 		if err != nil {
 			return err
 		}
-		comp := newBehind(packed)
+		comp := newBackground(packed)
 		defer comp.stop()
 		out := bufio.NewWriterSize(&contextWriter{ctx, comp}, 1<<16)
 		if err := write(in, out); err != nil {

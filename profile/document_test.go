@@ -136,7 +136,7 @@ func TestFields(t *testing.T) {
 	} {
 		own := o.Lenient()
 		read(own)
-		own.Fail("later", "is not told")
+		own.Fail("later", "is not reported")
 		if err := own.Err(); err == nil || err.Error() != "profile: "+want {
 			t.Errorf("%v, want %s", err, want)
 		}

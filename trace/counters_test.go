@@ -124,7 +124,7 @@ func TestUnitsOfCounters(t *testing.T) {
 	}
 }
 
-// The GPU that a counter is of stands in the name of its process.
+// The name of its process says which GPU a counter is of.
 func TestGPUsOfCounters(t *testing.T) {
 	for process, want := range map[string]trace.DeviceID{
 		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.None, "CPU 0": trace.None,

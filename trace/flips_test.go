@@ -61,7 +61,7 @@ func TestFlips(t *testing.T) {
 				case errors.Is(err, trace.ErrFormat):
 					t.Errorf("compressed, bit %d of byte %d: %v", bit, at, err)
 				case err == nil && want.Len()-got.Len() > 2 && got.Health().Status == trace.HealthOK:
-					t.Errorf("compressed, bit %d of byte %d: %d events lost, and nothing is told", bit, at,
+					t.Errorf("compressed, bit %d of byte %d: %d events lost, and nothing is reported", bit, at,
 						want.Len()-got.Len())
 				}
 			}

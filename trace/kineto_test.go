@@ -475,7 +475,7 @@ func TestRanksThatStraddleAQuarter(t *testing.T) {
 	}
 }
 
-// TestMissingGPUWorkNamesTheCause: events of the GPU stand last in the file, so
+// TestMissingGPUWorkNamesTheCause: events of the GPU come last in the file, so
 // where it is cut off the profiler is not to blame.
 func TestMissingGPUWorkNamesTheCause(t *testing.T) {
 	whole := document(opAt("a", 5, 1, ""), opAt("b", 7, 1, ""))

@@ -247,7 +247,7 @@ func TestResetForgetsAll(t *testing.T) {
 	}
 }
 
-// TestNumbersOfNamesAndCategories: each text has one number, and what is new is told once.
+// TestNumbersOfNamesAndCategories: each text has one number, and what is new is counted once.
 func TestNumbersOfNamesAndCategories(t *testing.T) {
 	s := shardOf(Options{})
 	cats := []string{"odd", "kernel", "cpu_op", "odd", "odder", "", "kernel"}

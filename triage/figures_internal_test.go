@@ -61,7 +61,7 @@ func TestPlacesOfARow(t *testing.T) {
 			{Site: line + 3, Ns: 20}}, anyOperator, "l1 50 , l2 30 "},
 		{"by time, then name", []activity.SiteTime{{Site: line + 2, Ns: 50}, {Site: line + 1, Ns: 50}}, anyOperator,
 			"l1 50 , l2 50 "},
-		{"one percent is told", []activity.SiteTime{{Site: line + 1, Ns: 99}, {Site: line + 2, Ns: 1}}, anyOperator,
+		{"one percent is reported", []activity.SiteTime{{Site: line + 1, Ns: 99}, {Site: line + 2, Ns: 1}}, anyOperator,
 			"l1 99 , l2 1 "},
 		{"less is not", []activity.SiteTime{{Site: line + 1, Ns: 991}, {Site: line + 2, Ns: 9}}, anyOperator,
 			"l1 99.1 "},

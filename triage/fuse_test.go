@@ -45,7 +45,7 @@ var fuseTruth = []struct {
 		[]string{"In-place QK RMSNorm"},
 		[]string{"Fused residual add + RMSNorm", "Fused QK RoPE reshape + KV cache write",
 			"Fused MoE grouped-topk / gate kernels"},
-		"copy, norm, copy, norm stand before a fused RoPE and cache write",
+		"copy, norm, copy, norm come before a fused RoPE and cache write",
 	},
 	{
 		"vllm-gptoss20b-decode-fullgraph-mi300",

@@ -60,7 +60,7 @@ func limited(t *testing.T, program string) {
 	}
 	for _, tt := range []struct {
 		kb   int
-		says []string // one of them stands in the error, none for no error
+		says []string // one of them is in the error, none for no error
 	}{
 		{1_000_000, []string{"the rest"}}, {1_600_000, []string{"the rest", "memory budget"}}, {3_000_000, nil},
 	} {

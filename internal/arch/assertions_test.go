@@ -16,7 +16,7 @@ var failing = map[string]bool{
 // that neither calls a failing method of testing.TB nor a function of this
 // module that does with it, and an Example without an output comment. It
 // reads syntax only: a function counts as failing when a call like t.Errorf
-// stands in it, or a call to another such function. Package internal/testdata
+// is in it, or a call to another such function. Package internal/testdata
 // does not count: finding a file is no assertion.
 func CheckAssertions(s *Source) []string {
 	funcs := indexFuncs(s)

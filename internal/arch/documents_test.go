@@ -134,7 +134,7 @@ func undocumented(fset *token.FileSet, f *File) []string {
 }
 
 // named says what is wrong with the doc comment of name, "" where it is there
-// and its first sentence begins with the name (an article may stand before it).
+// and its first sentence begins with the name (an article may come before it).
 func named(doc *ast.CommentGroup, name string) string {
 	if doc == nil {
 		return " has no doc comment"

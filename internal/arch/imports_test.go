@@ -41,7 +41,7 @@ type Fence struct {
 	Import string
 	// Dirs are the directories (packages below them included) that may use it.
 	Dirs []string
-	// Why is told with a violation.
+	// Why is reported with a violation.
 	Why string
 }
 
@@ -109,7 +109,7 @@ func CheckLayering(s *Source, floors Floors, alone map[string][]string) []string
 					}
 					continue
 				}
-				for _, reached := range s.publicBehind(dir) {
+				for _, reached := range s.publicBelow(dir) {
 					if floor, ok := at[reached]; !ok || floor <= at[p.Dir] {
 						bad = append(bad, fmt.Sprintf("%s: imports %s, which leads to %s: that is not on a floor below %s", f.Path, imp,
 							reached, p.Dir))
@@ -124,9 +124,9 @@ func CheckLayering(s *Source, floors Floors, alone map[string][]string) []string
 // internal reports whether a directory is that of an internal package.
 func internal(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "internal") }
 
-// publicBehind returns the public packages that an import of dir leads to: dir
+// publicBelow returns the public packages that an import of dir leads to: dir
 // itself, or what an internal package imports, directly or through others.
-func (s *Source) publicBehind(dir string) []string {
+func (s *Source) publicBelow(dir string) []string {
 	var out []string
 	seen := map[string]bool{}
 	var visit func(string)

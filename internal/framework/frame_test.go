@@ -6,7 +6,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// TestFrames: what is generated is never a model's file; a model's own file is told from the building blocks'.
+// TestFrames: what is generated is never a model's file; a model's own file is none of the building blocks'.
 func TestFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -130,7 +130,7 @@ func TestReadFileName(t *testing.T) {
 	}
 }
 
-// TestPlainName: a rank that stands in the ending is put before it.
+// TestPlainName: a rank in the ending is put before it.
 func TestPlainName(t *testing.T) {
 	for name, want := range map[string]string{
 		"trace.json-rank-0.gz":           "trace-rank-0.json.gz",

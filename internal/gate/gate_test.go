@@ -99,7 +99,7 @@ func TestValidatorsRefuse(t *testing.T) {
 	}
 }
 
-// What people and programs look for stands in each form.
+// Each form has what people and programs look for.
 func TestForms(t *testing.T) {
 	for format, want := range map[gate.Format][]string{
 		gate.JUnit: {`tests="4" failures="1" errors="1" skipped="1"`,

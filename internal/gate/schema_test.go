@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The schemas' files are not in the repository. What they demand of the elements that are written stands here: for
+// The schemas' files are not in the repository. This is what they demand of the elements that are written: for
 // JUnit as in the schema of Jenkins' xUnit plugin (junit-10), for SARIF as in the OASIS schema 2.1.0.
 
 // element is what a schema says of an XML element: whatever is not named is refused.

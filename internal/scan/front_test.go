@@ -52,7 +52,7 @@ func TestDamageInFrontOfTheEvents(t *testing.T) {
 			}
 			if whole := tt.name == "no-events-in-values" || tt.name == "in-an-envelope"; !whole &&
 				!strings.HasPrefix(tt.name, "quote") && res.Losses.Total() == 0 {
-				t.Error("nothing is told of the damage")
+				t.Error("nothing is said of the damage")
 			}
 			if res.Docs != 1 {
 				t.Errorf("%d documents, want 1", res.Docs)

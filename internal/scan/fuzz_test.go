@@ -100,7 +100,7 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			if duplicateKeys(elems) || tooDeep(data) {
-				t.Skip("keys that stand twice, or more nesting than the scanner follows")
+				t.Skip("keys that are there twice, or more nesting than the scanner follows")
 			}
 			t.Errorf("%s\n(-encoding/json +scan):\n%s", data, d)
 		}

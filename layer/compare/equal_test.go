@@ -168,7 +168,7 @@ func TestEqualPrograms(t *testing.T) {
 		d.jitter(r, share)
 		equalSides(t, fmt.Sprintf("seed %d, an idle step", seed), a, d.side(t, nil))
 	}
-	t.Logf("%d seeds, %d comparisons of changed traces are told the same", n, told)
+	t.Logf("%d seeds, %d comparisons of changed traces are called the same", n, told)
 }
 
 // TestEqualRealTraces is TestEqualPrograms on the shared traces.

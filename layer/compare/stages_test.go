@@ -118,7 +118,7 @@ func TestOtherKernel(t *testing.T) {
 	r := row(old, now)
 	r.A, r.B, r.KernelB, r.LaunchesB = 5000, 4000, 4999, 21
 	if was, _ := c.otherKernel(r); was != "old" {
-		t.Error("as large as a finding, nearly as long, nearly as often: not told")
+		t.Error("as large as a finding, nearly as long, nearly as often: not reported")
 	}
 	c.sameGPU = false
 	if was, _ := c.otherKernel(row(old, now)); was != "" {

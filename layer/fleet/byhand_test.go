@@ -253,7 +253,7 @@ func TestFleetChanges(t *testing.T) {
 		}, func(run *fleet.Run) string {
 			return fmt.Sprint(run.Files, run.Ranks, run.Twice, run.Groups[0].Rows[1].Rank)
 		}, "3 3 []f1"},
-		"ranks that their GPUs tell apart": {func(l ranks) ranks {
+		"ranks with different GPUs": {func(l ranks) ranks {
 			for n := range l {
 				l[n].Rank, l[n].Device = -1, n
 			}

@@ -88,7 +88,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 					t.Errorf("pass %d: waiting %v, want %v", i, got, want)
 				}
 				if got := share(t, p, "communication: transfer and waiting not separated"); got != 0 {
-					t.Errorf("pass %d: %v not told apart", i, got)
+					t.Errorf("pass %d: %v not kept apart", i, got)
 				}
 				var sum time.Duration
 				for _, s := range p.Waterfall {

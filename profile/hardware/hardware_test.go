@@ -100,7 +100,7 @@ func TestTable(t *testing.T) {
 	for i := range gpus {
 		g := &gpus[i]
 		if seen[g.ID] {
-			t.Errorf("%s stands twice", g.ID)
+			t.Errorf("%s is there twice", g.ID)
 		}
 		seen[g.ID] = true
 		if g.Bandwidth.Value <= 0 || g.Bandwidth.Value > 2e13 || g.BusBandwidth.Value > 0 &&

@@ -41,7 +41,7 @@ func leaves(data []byte) []int {
 }
 
 // TestDamagedPageCostsItsRows: the rows before a damaged page and after it
-// are read, and the health says what is missing; a page that stands in place of
+// are read, and the health says what is missing; a page in place of
 // another is noticed.
 func TestDamagedPageCostsItsRows(t *testing.T) {
 	data, err := os.ReadFile(made(t, manyKernels(5000, 0)))

@@ -50,7 +50,7 @@ func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 	cfg.Steps, cfg.Layers, cfg.SyncEachStep, cfg.Graphs = 6, 1, true, nsysgen.GraphWhole
 	whole := build(t, cfg)
 	full := open(t, write(t, whole.Bytes()))
-	// What is missing must be told, not only tolerated.
+	// What is missing must be reported, not only tolerated.
 	told := map[string]string{
 		"CUPTI_ACTIVITY_KIND_KERNEL": "no GPU kernels", "CUPTI_ACTIVITY_KIND_RUNTIME": "launch overhead",
 		"NVTX_EVENTS":                               "steps",

@@ -62,7 +62,7 @@ func (e *Env) needsConditions(p Program, given bool) error {
 }
 
 // Judged writes what conditions say in the form that was asked for, and returns the error that the program ends with:
-// nil where none is met. Behind results in Markdown they are a table.
+// nil where none is met. In Markdown they are a table after the results.
 func (e *Env) Judged(s gate.Suite) error {
 	s.Program, s.Name = cmp.Or(s.Program, e.checks.program), cmp.Or(s.Name, e.TraceName())
 	for i := range s.Checks {

@@ -275,7 +275,7 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet, full bool) error {
 	if len(p.Examples) > 0 {
 		b.WriteString("\nExamples")
 		if !p.Installed {
-			b.WriteString(" (from a checkout, put \"go run ./examples/\" in front)")
+			b.WriteString(" (from a checkout, write \"go run ./examples/\" before each)")
 		}
 		b.WriteString(":\n  " + strings.Join(p.Examples, "\n  ") + "\n")
 	}

@@ -19,7 +19,7 @@ var published = []struct{ what, shown string }{
 	{"a world size alone is no tensor-parallel size", "profile TestParallelismOfSharedTraces"},
 	{"a serving mode where no flag says one", `serving mode "decode B=1"`},
 	{"tables behind --show-all-passes", "`--show-all-passes` prints passes only"},
-	{"a cold start and growing steps are told without a flag", "layer TestColdStart"},
+	{"a cold start and growing steps are reported without a flag", "layer TestColdStart"},
 	{"products of experts are a category of their own", "layer TestProductsOfExperts"},
 	{"a representative layer of each bottleneck", "a representative layer for each kind of bottleneck"},
 	{"a prefill and replayed decodes without annotations", "layer TestStagesOfLaunches"},

@@ -52,7 +52,7 @@ func TestEveryDocumentIsShaped(t *testing.T) {
 		limited, _ := read(fmt.Sprintf("--limit %d --format json", row))
 		n, longest := rowsOver(limited, row), longestList(whole)
 		if n != "" || longest > row && limited["truncated"] == nil {
-			t.Errorf("%s --limit %d: %q is longer, or nothing is told of %d rows", d.args, row, n, longest)
+			t.Errorf("%s --limit %d: %q is longer, or nothing is said of %d rows", d.args, row, n, longest)
 		}
 		small, short := read(fmt.Sprintf("--budget %d --format json", budget))
 		var compact bytes.Buffer // spaces go before rows do

@@ -159,6 +159,6 @@ func TestLayerTimelineNsysExport(t *testing.T) {
 		testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")).Stdout
 	if !strings.Contains(got, "trtllm") || !strings.Contains(got, "decode") ||
 		!strings.Contains(got, "8 layers (from repeats), 8 blocks per pass, 60 passes") {
-		t.Errorf("steps of the executor, or the layers of orphaned replays, are not told:\n%s", got)
+		t.Errorf("steps of the executor, or the layers of orphaned replays, are not reported:\n%s", got)
 	}
 }

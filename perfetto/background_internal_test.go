@@ -24,15 +24,15 @@ func (s *sink) Write(p []byte) (int, error) {
 
 func (s *sink) Close() error { s.closed = true; return nil }
 
-// TestBehind: the same bytes arrive, and a full disk is reported, at the latest by Close.
-func TestBehind(t *testing.T) {
-	want := make([]byte, 5*behindBlock+17)
+// TestBackground: the same bytes arrive, and a full disk is reported, at the latest by Close.
+func TestBackground(t *testing.T) {
+	want := make([]byte, 5*blockBytes+17)
 	for i := range want {
 		want[i] = byte(i * i >> 3)
 	}
-	for _, most := range []int{len(want), len(want) - 1, behindBlock, 0} {
+	for _, most := range []int{len(want), len(want) - 1, blockBytes, 0} {
 		s := &sink{most: most}
-		b := newBehind(s)
+		b := newBackground(s)
 		var err error
 		for n := 0; n < len(want) && err == nil; n += 100_003 {
 			_, err = b.Write(want[n:min(len(want), n+100_003)])

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// behindBlock is how many bytes are handed over at once: a few milliseconds of compression.
-const behindBlock = 256 << 10
+// blockBytes is how many bytes are handed over at once: a few milliseconds of compression.
+const blockBytes = 256 << 10
 
-// behind compresses in its own goroutine while the next text is read and scanned. The output is the same.
-type behind struct {
+// background compresses in its own goroutine while the next text is read and scanned. The output is the same.
+type background struct {
 	w      io.WriteCloser
 	buf    []byte
 	blocks chan []byte // to be written
@@ -18,11 +18,11 @@ type behind struct {
 	failed atomic.Pointer[error]
 }
 
-func newBehind(w io.WriteCloser) *behind {
-	b := &behind{w: w, buf: make([]byte, 0, behindBlock), blocks: make(chan []byte, 1), free: make(chan []byte, 2),
+func newBackground(w io.WriteCloser) *background {
+	b := &background{w: w, buf: make([]byte, 0, blockBytes), blocks: make(chan []byte, 1), free: make(chan []byte, 2),
 		done: make(chan struct{})}
-	b.free <- make([]byte, 0, behindBlock)
-	b.free <- make([]byte, 0, behindBlock)
+	b.free <- make([]byte, 0, blockBytes)
+	b.free <- make([]byte, 0, blockBytes)
 	go func() {
 		defer close(b.done)
 		for p := range b.blocks {
@@ -38,11 +38,11 @@ func newBehind(w io.WriteCloser) *behind {
 }
 
 // Write implements io.Writer. It reports what an earlier block met.
-func (b *behind) Write(p []byte) (int, error) {
+func (b *background) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); {
-		k := min(len(p)-n, behindBlock-len(b.buf))
+		k := min(len(p)-n, blockBytes-len(b.buf))
 		b.buf = append(b.buf, p[n:n+k]...)
-		if n += k; len(b.buf) < behindBlock {
+		if n += k; len(b.buf) < blockBytes {
 			break
 		}
 		if err := b.failed.Load(); err != nil {
@@ -55,7 +55,7 @@ func (b *behind) Write(p []byte) (int, error) {
 }
 
 // stop waits for the goroutine; the rest is not written. Close calls it, and so must who gives up.
-func (b *behind) stop() {
+func (b *background) stop() {
 	if b.blocks != nil {
 		close(b.blocks)
 		<-b.done
@@ -64,7 +64,7 @@ func (b *behind) stop() {
 }
 
 // Close writes the rest and closes the writer.
-func (b *behind) Close() error {
+func (b *background) Close() error {
 	b.stop()
 	if err := b.failed.Load(); err != nil {
 		return *err
