@@ -98,6 +98,12 @@ func isEventKey(k []byte) bool {
 	return false
 }
 
+// eventsKey is the key of a document's array of events.
+const eventsKey = "traceEvents"
+
+// isDocumentKey reports a key of a trace's document: that of its events, or one beside it.
+func isDocumentKey(k []byte) bool { return string(k) == eventsKey || isTopKey(k) }
+
 // isTopKey reports a key that is beside traceEvents in real files; only these
 // mark the end of a broken traceEvents array.
 func isTopKey(k []byte) bool {

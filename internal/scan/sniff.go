@@ -71,7 +71,7 @@ func hasOwnKey(head []byte) bool {
 			return false
 		}
 		p += q
-		end := keyAt(head, p+1, func(k []byte) bool { return string(k) == "traceEvents" || isTopKey(k) })
+		end := keyAt(head, p+1, isDocumentKey)
 		if end < 0 {
 			continue
 		}
@@ -148,7 +148,7 @@ func text(head []byte) string {
 
 // IsTrace reports whether keys were seen that are beside a trace's events.
 func (r *Result) IsTrace() bool {
-	own := func(key string) bool { return key == "traceEvents" || isTopKey([]byte(key)) }
+	own := func(key string) bool { return isDocumentKey([]byte(key)) }
 	for _, m := range r.Metas {
 		if own(m.Key) {
 			return true

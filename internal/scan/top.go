@@ -48,7 +48,7 @@ func (m *machine) key(b []byte, p int, eof bool) (next int, more bool) {
 			continue
 		}
 		key := b[p+1 : n-1]
-		if c := b[v]; string(key) == "traceEvents" && c == '[' {
+		if c := b[v]; string(key) == eventsKey && c == '[' {
 			m.beginEvents()
 			return v + 1, false
 		}

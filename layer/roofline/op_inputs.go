@@ -141,9 +141,19 @@ func (in *Inputs) Bytes(i int) float64 { return in.Stored(i) * in.Size(i) }
 // has one byte for 32 of them, nvfp4 one for 16, int4 two for 128.
 var typeSizes = map[string]float64{
 	"fp64": 8, "int64": 8, "complex64": 8, "complex128": 16, "fp32": 4, "int32": 4, "fp16": 2, "bf16": 2, "int16": 2,
-	"fp8": 1, "int8": 1, "uint8": 1, "bool": 1, "e8m0": 1, "fp4x2": 1,
+	"fp8": 1, "int8": 1, typeByte: 1, typeBool: 1, "e8m0": 1, typeTwoFP4: 1,
 	"tf32": 4, "fp6": 0.75, "fp4": 0.5, "mxfp4": 17.0 / 32, "nvfp4": 9.0 / 16, "int4": 0.5 + 2.0/128,
 }
+
+// The types that more than the tables ask for.
+const (
+	typeBool   = "bool"
+	typeByte   = "uint8"
+	typeTwoFP4 = "fp4x2" // two numbers in a byte
+)
+
+// isInteger reports a type of integers, which sums and counts widen, truth values aside.
+func isInteger(t string) bool { return strings.HasPrefix(t, "int") || t == typeByte }
 
 // typeNames are the names that PyTorch gives types in traces, in lower case, without its name space.
 var typeNames = map[string]string{
@@ -151,9 +161,9 @@ var typeNames = map[string]string{
 	"complex<float>": "complex64", "complex<double>": "complex128",
 	"float": "fp32", "float32": "fp32", "int": "int32", "unsigned int": "int32", "qint32": "int32", "half": "fp16",
 	"float16": "fp16", "bfloat16": "bf16",
-	"short int": "int16", "short": "int16", "bool": "bool", "unsigned char": "uint8", "signed char": "int8",
-	"char": "int8", "byte": "uint8",
-	"quint8": "uint8", "qint8": "int8", "float8_e8m0fnu": "e8m0", "float4_e2m1fn_x2": "fp4x2", "float64": "fp64",
+	"short int": "int16", "short": "int16", "bool": typeBool, "unsigned char": typeByte, "signed char": "int8",
+	"char": "int8", "byte": typeByte,
+	"quint8": typeByte, "qint8": "int8", "float8_e8m0fnu": "e8m0", "float4_e2m1fn_x2": typeTwoFP4, "float64": "fp64",
 	"int32": "int32", "int8": "int8",
 }
 
@@ -169,8 +179,8 @@ func shortType(recorded string) string {
 }
 
 // scalarTypes are the numbers of PyTorch's ScalarType.
-var scalarTypes = map[string]string{"0": "uint8", "1": "int8", "2": "int16", "3": "int32", "4": "int64", "5": "fp16",
-	"6": "fp32", "7": "fp64", "11": "bool", "15": "bf16",
+var scalarTypes = map[string]string{"0": typeByte, "1": "int8", "2": "int16", "3": "int32", "4": "int64", "5": "fp16",
+	"6": "fp32", "7": "fp64", "11": typeBool, "15": "bf16",
 	"23": "fp8", "24": "fp8", "25": "fp8", "26": "fp8"}
 
 // Value returns the text of input i where it is a scalar or a list of numbers, "" else.
@@ -258,9 +268,9 @@ func (in *Inputs) promoted(inputs []int) string {
 		switch {
 		case t == "":
 			return 0
-		case t == "bool":
+		case t == typeBool:
 			return 1
-		case strings.HasPrefix(t, "int"), t == "uint8":
+		case isInteger(t):
 			return 10 + typeSizes[t]
 		case strings.HasPrefix(t, "complex"):
 			return 1000 + typeSizes[t]

@@ -2,7 +2,6 @@ package roofline
 
 import (
 	"math"
-	"strings"
 )
 
 // chosen counts products of routed experts, k of each token, that move so many bytes beside weights: the experts of one
@@ -195,7 +194,7 @@ func reduced(flop float64, dims int, extra float64, wide bool) formula {
 			out = n / over
 		}
 		size := in.Size(0)
-		if t := in.Type(0); wide && (strings.HasPrefix(t, "int") || t == "bool" || t == "uint8") {
+		if t := in.Type(0); wide && (isInteger(t) || t == typeBool) {
 			size = 8
 		}
 		return Work{FLOP: flop * n, Bytes: in.Bytes(0) + out*(size+extra)}, n > 0 && in.Size(0) > 0

@@ -84,9 +84,9 @@ func slower(a, b string) string {
 // matrixType is the type as hardware tables name it.
 func matrixType(t string) string {
 	switch t {
-	case "fp4x2":
+	case typeTwoFP4:
 		return "fp4"
-	case "uint8":
+	case typeByte:
 		return "int8"
 	}
 	return t
@@ -128,7 +128,7 @@ func dot(pattern string, at ...int) formula {
 				s[c] = 1
 			}
 		}
-		if in.Type(at[0]) == "fp4x2" {
+		if in.Type(at[0]) == typeTwoFP4 {
 			s['K'] *= 2
 		}
 		size := in.Size(at[0])

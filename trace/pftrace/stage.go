@@ -2,6 +2,7 @@ package pftrace
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/wire"
@@ -61,21 +62,23 @@ func (x *parser) renderStage(s *interned, ts int64, m []byte) bool {
 // kindOfStage sets what the name of a stage says of an activity: its kind, and a
 // name where it has none of its own.
 func (x *parser) kindOfStage(e *slice, name string) {
-	switch name {
-	case "Kernel":
+	if name == "" {
+		return
+	}
+	switch stage := slices.Index(stageNames, name) + 1; stage {
+	case stageKernel:
 		e.has |= isKernel
-	case "Memcpy", "Memset":
-		if e.has |= isCopy; name == "Memset" {
+	case stageMemcpy, stageMemset:
+		if e.has |= isCopy; stage == stageMemset {
 			e.has ^= isCopy | isSet
 		}
 		if e.name == 0 {
 			e.name = x.text([]byte(name))
 		}
-	case "Annotation":
+	case stageAnnotation:
 		e.has |= isAnnotation
-	case "Graph":
+	case stageGraph:
 		e.has |= isGraph
-	case "":
 	default: // a host's function, the recording of an event: parts of a graph, no work
 		e.has |= isOther
 		if e.name == 0 {
