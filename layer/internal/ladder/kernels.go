@@ -38,9 +38,9 @@ type Work struct {
 	Names  []string
 	Facts  []classify.Facts
 	NameOf []trace.NameID
-	base   []int32    // of the name without its tile variants
-	roles  []Role     // in the structure
-	steps  []normStep // nil where no norm is written out
+	base   []int32 // of the name without its tile variants
+	roles  []Role  // in the structure
+	steps  []step  // by name, of what is written out
 	shared map[seqKey][]*Sequence
 	ids    []int32 // of the pass that was asked for last
 
@@ -123,7 +123,7 @@ func (w *Work) internNames() {
 		w.Facts[id] = FactsOf(w.Names[id])
 		w.base[id] = int32(bases.ID(w.Facts[id].Base))
 	}
-	w.steps = normSteps(w.Facts)
+	w.steps = writtenSteps(w.Facts)
 	w.roles = structuralRoles(w.Facts)
 }
 
@@ -199,9 +199,7 @@ func (w *Work) sequence(ids []int32) *Sequence {
 	for k, id := range ids {
 		s.Base[k], s.Role[k] = w.base[id], w.roles[id]
 	}
-	if w.steps != nil {
-		writtenNorms(s, w.steps)
-	}
+	writtenParts(s, w.steps)
 	layerLookups(s)
 	return s
 }

@@ -38,7 +38,7 @@ var Structural = map[classify.Role]Role{
 	classify.RoleHeadNorm:    RoleOther,
 	classify.RoleAttention:   RoleMixer,
 	classify.RoleScan:        RoleMixer,
-	classify.RoleSoftmax:     RoleOther, // but see structuralRoles
+	classify.RoleSoftmax:     RoleOther, // but see structuralRoles, writtenParts
 	classify.RoleProduct:     RoleGemm,
 	classify.RoleRouter:      roleMoE,
 	classify.RolePermute:     roleMoE,
@@ -69,9 +69,8 @@ var Structural = map[classify.Role]Role{
 	classify.RoleAddScalar: RoleElementwise,
 }
 
-// structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a
-// softmax, which then counts as one. Beside attention, where none is a scan, a short convolution is no input of one,
-// but mixes tokens.
+// structuralRoles folds the roles of names. Where no name is a mixer, a softmax counts as one, as attention is written
+// out. Beside attention, where none is a scan, a short convolution is no input of one, but mixes tokens.
 func structuralRoles(facts []classify.Facts) []Role {
 	out := make([]Role, len(facts))
 	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role.Mixer() })

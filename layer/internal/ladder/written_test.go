@@ -10,20 +10,24 @@ import (
 	"github.com/llmstrata/strata/internal/intern"
 )
 
-// TestWrittenNorms: a norm that is written as single operations begins with its first one; a mean without a root is
-// none, and where some kernel is a whole norm no other is put together.
-func TestWrittenNorms(t *testing.T) {
+// TestWrittenParts: a norm that is written as single operations begins with its first one, beside whole norms, too; a
+// mean without a root is none. A softmax mixes tokens between two products, beside attention in one kernel, too; before
+// a choice of experts it does not.
+func TestWrittenParts(t *testing.T) {
 	const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 	names := map[string]string{
-		"copy": "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
-		"pow":  point + "pow_tensor_scalar_kernel_impl, std::array<char*, 2ul>>",
-		"mean": "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned, float, 4, 4>>",
-		"eps":  point + "CUDAFunctorOnSelf_add<float>, std::array<char*, 2ul>>",
-		"root": point + "rsqrt_kernel_cuda, std::array<char*, 2ul>>",
-		"gemm": "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
-		"norm": "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
+		"copy":    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+		"pow":     point + "pow_tensor_scalar_kernel_impl, std::array<char*, 2ul>>",
+		"mean":    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned, float, 4, 4>>",
+		"eps":     point + "CUDAFunctorOnSelf_add<float>, std::array<char*, 2ul>>",
+		"root":    point + "rsqrt_kernel_cuda, std::array<char*, 2ul>>",
+		"gemm":    "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		"softmax": "void softmax_warp_forward<float, float, float, 10, false>(float*)",
+		"topk":    "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(float*)",
+		"flash":   "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)",
+		"norm":    "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
 	}
-	for _, c := range []struct{ kernels, norms string }{
+	for _, c := range []struct{ kernels, roles string }{
 		{"gemm copy pow mean eps root gemm", "0100000"},
 		{"gemm pow mean eps root gemm", "010000"},
 		{"mean eps root", "100"},
@@ -32,7 +36,13 @@ func TestWrittenNorms(t *testing.T) {
 		{"gemm copy pow mean eps gemm", "000000"},
 		{"copy pow mean eps eps eps root", "1000000"},
 		{"copy pow mean eps eps eps eps root", "00000000"},
-		{"copy pow mean eps root norm", "000001"},
+		{"copy pow mean eps root norm", "100001"},
+		{"gemm copy mean eps pow mean eps root gemm", "010000000"},
+		{"gemm mean gemm pow mean eps root gemm", "00010000"},
+		{"gemm eps softmax copy gemm", "00M00"},
+		{"flash gemm eps softmax gemm", "M00M0"},
+		{"flash gemm softmax topk gemm", "M0000"},
+		{"flash norm softmax gemm", "M100"},
 	} {
 		var in intern.Keys[string]
 		s := &Sequence{}
@@ -49,19 +59,20 @@ func TestWrittenNorms(t *testing.T) {
 		for _, id := range s.ID {
 			s.Role = append(s.Role, roles[id])
 		}
-		if steps := normSteps(facts); steps != nil {
-			writtenNorms(s, steps)
-		}
+		writtenParts(s, writtenSteps(facts))
 		got := ""
 		for _, r := range s.Role {
-			if r == RoleNorm {
+			switch r {
+			case RoleNorm:
 				got += "1"
-			} else {
+			case RoleMixer:
+				got += "M"
+			default:
 				got += "0"
 			}
 		}
-		if diff := cmp.Diff(c.norms, got); diff != "" {
-			t.Errorf("%s: norms (-want +got):\n%s", c.kernels, diff)
+		if diff := cmp.Diff(c.roles, got); diff != "" {
+			t.Errorf("%s: norms and mixers (-want +got):\n%s", c.kernels, diff)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestLayersByRoles(t *testing.T) {
 		"npmpnpapnpmpnpap": "[0 8]", "enpmpnpapnpmpnpaps": "[1 9]", "npmpnpmpnpapnpmpap": "[0 12]", "nnpmpnpap": "[1]",
 		"pmpnpap": "[]", "npmponpmpo": "[0 5]", "": "[]", "mmm": "[]", "npmpanpmpa": "[0 5]", "nmpnpapnmpnpap": "[0 7]",
 	} {
-		if got := fmt.Sprint(layersByRole(kernelsOf(letters))); got != want {
+		if got := fmt.Sprint(layersByRole(kernelsOf(letters), false)); got != want {
 			t.Errorf("%s: %s, want %s", letters, got, want)
 		}
 	}

@@ -164,36 +164,46 @@ func normOfMixer(c unit) int {
 	wrap := func(x int) int { return ((x % period) + period) % period }
 	at := func(x int) Role { return c.s.Role[c.from+wrap(x)] }
 	for m := range period {
-		if at(m) != mixer {
-			continue
-		}
-		const none = -1 << 20
-		first, behind, several := none, none, false
-		// a product between the norm and the mixer, and one between here and the norm
-		projected, between := false, false
-		for x := m - 1; x >= m-period; x-- {
-			r := at(x)
-			if first > none && (r == moe || r == activation) {
-				return wrap(first)
-			}
-			if r == mixer {
-				if behind > none && !several {
-					return wrap(behind)
-				}
-				break
-			}
-			if r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
-				break // it follows the part before it, and their sum follows
-			}
-			if r == norm && at(x+1) != norm && (between || !projected) {
-				first, projected, between = x, projected || between, false
-			}
-			between = between || r == product
-			if r == product && first != behind {
-				several = behind > none
-				behind = first
+		if at(m) == mixer {
+			if x := normBefore(at, m, m-period, false); x > noNorm {
+				return wrap(x)
 			}
 		}
 	}
 	return -1
+}
+
+// noNorm is what normBefore returns where roles do not show the norm.
+const noNorm = -1 << 20
+
+// normBefore returns the norm that begins the layer of the mixer m, of those that follow least. With far a norm before
+// it that no product follows counts, too: its product may have a name that nobody knows, or it is modulated.
+func normBefore(at func(int) Role, m, least int, far bool) int {
+	first, behind, several := noNorm, noNorm, false
+	// a product between the norm and the mixer, and one between here and the norm
+	projected, between := false, false
+	for x := m - 1; x >= least; x-- {
+		r := at(x)
+		if first > noNorm && (r == moe || r == activation) {
+			return first
+		}
+		if r == mixer {
+			if several {
+				return noNorm
+			}
+			return behind
+		}
+		if !far && r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
+			return noNorm // it follows the part before it, and their sum follows
+		}
+		if r == norm && at(x+1) != norm && (far || between || !projected) {
+			first, projected, between = x, projected || between, false
+		}
+		between = between || r == product
+		if r == product && first != behind {
+			several = behind > noNorm
+			behind = first
+		}
+	}
+	return noNorm
 }

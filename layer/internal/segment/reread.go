@@ -11,6 +11,7 @@ type reading struct {
 	starts []int // as of a Cut
 	score  int   // of the alignment with the kinds
 	cut    Cuts  // the sequence begins, or ends, within a layer
+	byRole bool  // its kinds were read off the roles of kernels
 }
 
 // Reread reads s again as layers of the kinds that most layers are, and returns c with them; n is their number, 0
@@ -24,10 +25,11 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 		if found && open == (Cuts{}) {
 			r.starts = completeEnds(s, r.starts, n) // with layers of a kind that occurs once more
 		}
+		r.byRole = c == nil || &starts[0] != &c.Starts[0]
 		if !found || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
 			continue
 		}
-		if c != nil && r.layers() < c.Layers() && (&starts[0] == &c.Starts[0] || n == 0 && mixedLayers(s, c.Starts)) {
+		if c != nil && r.layers() < c.Layers() && (!r.byRole || n == 0 && mixedLayers(s, c.Starts)) {
 			continue // layers of a kind of their own
 		}
 		all = append(all, r)
@@ -68,7 +70,7 @@ func mixedLayers(s *Sequence, starts []int) bool {
 }
 
 // reads says whether a reading is better than another one that explains about as much: more of its layers hold a
-// mixer, or it has more, or, where those of c are settled, as many that explain more.
+// mixer, or it has more, or as many that explain more, where those of c are settled or both are by roles.
 func readsBetter(s *Sequence, r, than *reading, c *Cut) bool {
 	mine, known := mixerShareOfLayers(s, r.starts)
 	its, _ := mixerShareOfLayers(s, than.starts)
@@ -76,7 +78,7 @@ func readsBetter(s *Sequence, r, than *reading, c *Cut) bool {
 		return mixed
 	}
 	if r.layers() == than.layers() {
-		return c != nil && isSettled(s, c) && r.score > than.score
+		return (r.byRole && than.byRole || c != nil && isSettled(s, c)) && r.score > than.score
 	}
 	return r.layers() > than.layers()
 }
@@ -94,9 +96,11 @@ func (r *reading) layers() int { return len(r.starts) - 1 }
 // layers with them.
 func outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int
-	if starts := layersByRole(s); len(starts) > StackLayers && (c == nil || !inTurns(s, c.Starts)) &&
-		!normsClose(s, starts[1]) {
-		out = append(out, starts)
+	for _, far := range []bool{false, true} {
+		if starts := layersByRole(s, far); len(starts) > StackLayers && (c == nil || !inTurns(s, c.Starts)) &&
+			!normsClose(s, starts[1]) && (len(out) == 0 || !slices.Equal(starts, out[0])) {
+			out = append(out, starts)
+		}
 	}
 	if c != nil {
 		out = append(out, c.Starts)
@@ -105,12 +109,18 @@ func outlines(s *Sequence, c *Cut) [][]int {
 }
 
 // layersByRole returns where layers begin by their roles alone. Where one begins with a modulation, that is the first
-// one after the mixer before. Else a mixer after a feed-forward part is of the next layer, which begins with the first
-// norm between them that no other norm follows.
-func layersByRole(s *Sequence) []int {
+// one after the mixer before. Else a mixer after a feed-forward part is of the next layer, which begins with a norm
+// between them: see normBefore.
+func layersByRole(s *Sequence, far bool) []int {
 	var starts []int
 	fed := true               // a feed-forward part is between the last mixer and here
 	modulated, last := -1, -1 // the first modulation after the last mixer
+	before := func(i int) Role {
+		if i < 0 {
+			return activation // of no layer, but as before all others
+		}
+		return s.Role[i]
+	}
 	for m, r := range s.Role {
 		if modulated < 0 && s.modulates(m) {
 			modulated = m
@@ -121,7 +131,7 @@ func layersByRole(s *Sequence) []int {
 		case mixer:
 			at := modulated
 			if at < 0 && fed {
-				at = normBefore(s, m)
+				at = max(-1, normBefore(before, m, -1, far))
 			}
 			if at > last {
 				starts, last = append(starts, at), at
@@ -130,20 +140,6 @@ func layersByRole(s *Sequence) []int {
 		}
 	}
 	return starts
-}
-
-// normBefore returns the norm that begins the layer of a mixer, −1 if roles do not show it.
-func normBefore(s *Sequence, m int) int {
-	first := -1
-	for x := m - 1; x >= 0; x-- {
-		switch r := s.Role[x]; {
-		case r == mixer, (r == moe || r == activation) && first >= 0:
-			return first
-		case r == norm && s.Role[x+1] != norm:
-			first = x
-		}
-	}
-	return first
 }
 
 // layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is
