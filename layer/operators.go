@@ -93,8 +93,8 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 	var out []operator.Step
 	for i := range ops {
 		o := &ops[i]
-		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0,
-			Or: stepsOf(o.Or)}
+		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Or: stepsOf(o.Or)}
+		s.Product = o.K > 0 && s.Op != opname.Embed // rows of a table are looked up
 		if s.Op == opname.Activation || s.Op == opname.SharedActivation {
 			s.Optional = false // fused into products of experts only
 		}

@@ -18,8 +18,8 @@ type unit struct {
 	hint    hint
 	k, n    int
 	label   int32
-	// summed: it normalises a sum of the residual stream.
-	summed bool
+	// summed: it normalises a sum of the residual stream. scales: it multiplies elements, as what is added after may be.
+	summed, scales bool
 }
 
 // lanes returns the streams that are aligned by themselves: the one with most
@@ -260,7 +260,7 @@ func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end in
 		acts = acts[1:] // an addition is dropped where none is planned
 	}
 	g := steps[a].grades[acts[0]]
-	if g == never || g != exact && steps[a].Op == opname.ResidualAdd && steps[a].layer < 0 {
+	if g == never || g != exact && steps[a].Op == opname.ResidualAdd && (steps[a].layer < 0 || !u.scales) {
 		return 0, 0, false
 	}
 	if g == weak && w.experts && (steps[a].Op == opname.ExpertsGateUp || steps[a].Op == opname.ExpertsDown) {

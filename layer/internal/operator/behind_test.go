@@ -47,9 +47,9 @@ func TestTwoProductsBehindAttention(t *testing.T) {
 		layout *operator.Layout
 		want   string
 	}{
-		{"gemm gemm silu gemm", nil, "o_proj 0.6, gate_up_proj 0.6, activation 0.9, down_proj 0.9"},
+		{"gemm gemm silu gemm", nil, "o_proj 0.6, gate_up_proj|up_proj 0.6, activation 0.9, down_proj 0.9"},
 		{"gemm fused_add_rms_norm gemm silu gemm", nil,
-			"o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.6, activation 0.9, down_proj 0.9"},
+			"o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj|up_proj 0.9, activation 0.9, down_proj 0.9"},
 		{"gemm gemm silu gemm", plan(4, steps), "o_proj 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
 		{"gemm", nil, "o_proj 0.9"},
 	} {

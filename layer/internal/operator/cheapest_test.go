@@ -238,6 +238,7 @@ func TestPairsThatOrderDoesNotTell(t *testing.T) {
 		ops  []string // of units one after the other, "" for one without
 		want []string
 	}{
+		{[]string{opname.QProj, opname.KProj, opname.VProj}, []string{"", "k_proj|v_proj", "k_proj|v_proj"}},
 		{[]string{opname.KProj, opname.VProj}, []string{"k_proj|v_proj", "k_proj|v_proj"}},
 		{[]string{opname.GateProj, opname.UpProj}, []string{pair, pair}},
 		{[]string{opname.UpProj, opname.GateProj}, []string{pair, pair}},
@@ -260,8 +261,15 @@ func TestPairsThatOrderDoesNotTell(t *testing.T) {
 			if path[i].start < 0 {
 				continue
 			}
-			if got := splitPair(steps, path, i); got != c.want[i] {
+			if got := splitPair(steps, path, i, false); got != c.want[i] {
 				t.Errorf("%q: kernel %d is %q, want %q", c.ops, i, got, c.want[i])
+			}
+			want := c.want[i]
+			if slices.Contains([]string{opname.QProj, opname.KProj, opname.VProj}, c.ops[i]) {
+				want = "q_proj|k_proj|v_proj"
+			}
+			if got := splitPair(steps, path, i, true); got != want {
+				t.Errorf("%q of images: kernel %d is %q, want %q", c.ops, i, got, want)
 			}
 		}
 	}

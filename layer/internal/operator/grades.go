@@ -73,7 +73,8 @@ var operators = []struct {
 		roles{classify.RoleElementwise, classify.RoleRouter, classify.RoleSoftmax}},
 	{[]string{opname.Prepare}, other, roles{classify.RolePrepare}, roles{classify.RoleElementwise}},
 	{[]string{opname.Modulation, opname.Other}, other, nil, nil},
-	// where experts work in a space of their own, see newStep
+	// of patches, and where experts work in a space of their own, see newStep
+	{[]string{opname.Embed + latentSuffix}, other, roles{classify.RoleProduct}, roles{classify.RoleAdd}},
 	{[]string{opname.Dispatch + latentSuffix}, other, roles{classify.RoleDispatch, classify.RoleProduct},
 		roles{classify.RoleGather}},
 	{[]string{opname.ExpertsCombine + latentSuffix}, other, roles{classify.RoleFinalize, classify.RoleProduct},

@@ -1,10 +1,12 @@
 package operator
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // guess makes a layout from the kernels alone: for each layer what its kernels
@@ -30,6 +32,7 @@ func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *L
 		}
 	}
 	denseRows(pass, reads, seen)
+	rank, ranked := inputsOf(pass, units, seen)
 	complete(seen, p.Halves)
 	behind, ends := normsOfSums(units, pass.Layers)
 	behind = behind || normsBehind(pass, reads)
@@ -40,6 +43,7 @@ func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *L
 		s := seen[l]
 		// of the model, not of a layer
 		s.hc, s.mla, s.latent, s.behind, s.ends, s.plain = all.hc, all.mla, latent, behind, ends, plain
+		s.rank, s.ranked = rank, ranked
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -53,7 +57,9 @@ func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *L
 	}
 	out.Before = []Step{opt(opname.Prepare), must(opname.Embed)}
 	out.After = []Step{opt(opname.ResidualAdd), must(opname.FinalNorm)}
-	if language(reads) {
+	if !language(reads) {
+		out.Before = append(out.Before, Step{Op: opname.Embed, Optional: true, Product: true})
+	} else {
 		out.After = append(out.After, must(opname.LMHead), opt(opname.LogitsGather), opt(opname.Sampling))
 	}
 	return out
@@ -79,7 +85,7 @@ func plainFeed(pass *Pass, reads []reading) (isPlain, known bool) {
 			return reads[row[j]].acts[0]
 		}
 		for j := 1; j < len(row)-1; j++ {
-			if pass.Kernels[row[j]].Layer < 0 || act(j) != classify.RoleActivation && !rectifies(reads, row, j) {
+			if pass.Kernels[row[j]].Layer < 0 || act(j) != classify.RoleActivation {
 				continue
 			}
 			if single, known := widthsAround(pass, reads, row, j); known {
@@ -98,8 +104,6 @@ func plainFeed(pass *Pass, reads []reading) (isPlain, known bool) {
 				pass.Kernels[row[j-2]].N == up.N && up.N > up.K
 			fed := act(j+1) == classify.RoleProduct
 			switch {
-			case act(j) != classify.RoleActivation:
-				plain++
 			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice ||
 				fed && multiplies(reads, row, j+2):
 				gates++
@@ -117,19 +121,6 @@ func plainFeed(pass *Pass, reads []reading) (isPlain, known bool) {
 func multiplies(reads []reading, row []int, j int) bool {
 	return j+1 < len(row) && reads[row[j]].tag == classify.RoleMultiply &&
 		reads[row[j+1]].acts[0] == classify.RoleProduct
-}
-
-// rectifies reports an operation on elements between two products, or it and its square: an activation that the name
-// does not show, as a bound of 0 is.
-func rectifies(reads []reading, row []int, j int) bool {
-	if r := &reads[row[j]]; r.acts[0] != classify.RoleElementwise || r.tag != classify.RoleOther ||
-		reads[row[j-1]].acts[0] != classify.RoleProduct {
-		return false
-	}
-	if next := j + 1; next+1 < len(row) && reads[row[next]].tag == classify.RolePower {
-		j = next
-	}
-	return reads[row[j+1]].acts[0] == classify.RoleProduct
 }
 
 // widthsAround compares the products around an activation, where nothing but operations on elements is between. known:
@@ -206,6 +197,62 @@ func denseRows(pass *Pass, reads []reading, seen []shape) {
 		seen[l].beside = seen[l].dense && seen[l].experts && experts[l] != rows[l]
 	}
 }
+
+// inputsOf reads what leads to the attention of each layer. rank: keys and values come from a product of low rank,
+// whose norm is between two products: queries are made before, and after a norm of their own if they are ranked, too.
+// A layer whose second attention follows the first with nothing but products between attends to what another stack
+// made.
+func inputsOf(pass *Pass, units []unit, seen []shape) (rank, ranked bool) {
+	cores, low, lower := 0, 0, 0
+	type line struct {
+		row   []byte // p: a product, q: one directly behind another, n: a norm directly behind one
+		layer int32
+		last  classify.Role
+		mixed bool
+	}
+	lines := map[int32]*line{} // by stream
+	for i := range units {
+		u := &units[i]
+		if u.label < 0 || int(u.label) >= len(seen) {
+			continue
+		}
+		stream := pass.Kernels[u.kernels[0]].Stream
+		if lines[stream] == nil {
+			lines[stream] = &line{}
+		}
+		l := lines[stream]
+		if u.label != l.layer {
+			l.layer, l.mixed = u.label, false
+		}
+		follows := l.last == classify.RoleProduct
+		l.last = u.acts[len(u.acts)-1]
+		switch a := u.acts[0]; {
+		case a == classify.RoleProduct && follows:
+			l.row = append(l.row, 'q')
+		case a == classify.RoleProduct:
+			l.row = append(l.row, 'p')
+		case a == classify.RoleNorm && follows:
+			l.row = append(l.row, 'n')
+		case a == classify.RoleAttention:
+			low += stat.Int(lowRank.Match(l.row))
+			lower += stat.Int(rankedQuery.Match(l.row))
+			cores += stat.Int(len(l.row) > 0)
+			seen[l.layer].crossed = seen[l.layer].crossed || l.mixed && len(l.row) > 0
+			l.row, l.mixed = l.row[:0], true
+		case a == classify.RoleActivation, a == classify.RoleExperts, a == classify.RoleRouter,
+			a == classify.RoleScan:
+			l.row, l.mixed = l.row[:0], false
+		}
+	}
+	return 2*low > cores, 2*lower > cores
+}
+
+// lowRank are the products of queries, of the low rank and of keys and values from its norm; in rankedQuery queries
+// come from a norm, too.
+var (
+	lowRank     = regexp.MustCompile(`[pq]qn[pq]$`)
+	rankedQuery = regexp.MustCompile(`[pq]n[pq]qn[pq]$`)
+)
 
 // normsBehind says whether norms follow the parts of a layer and none comes before the first, as in BERT and OLMo-2:
 // in most of the layers whose kernels module frames show, products come before the first norm and none after the
@@ -287,6 +334,8 @@ func complete(seen []shape, enough int) {
 // shape is what a layer's kernels show.
 type shape struct {
 	attention, scan, experts, activation, indexer, hc, mla bool
+	// crossed: a second attention follows the first. rank, ranked: see inputsOf.
+	crossed, rank, ranked bool
 	// dense: a plain product, an activation and a plain product are in a row.
 	// feeds: more than two plain products, so that some are of a feed-forward part.
 	dense, feeds bool
@@ -358,6 +407,9 @@ func (s shape) steps() []Step {
 	norm := opname.PostNorm
 	if mixes || !s.activation && !s.experts { // a layer that shows nothing is taken for a usual one
 		half(opname.InputNorm, s.mixer(), opname.AttnAllReduce)
+		if s.crossed {
+			half(opname.InputNorm, crossAttention, opname.AttnAllReduce)
+		}
 	} else {
 		norm = opname.InputNorm
 	}
@@ -366,6 +418,10 @@ func (s shape) steps() []Step {
 	}
 	return out
 }
+
+// crossAttention reads keys and values that another stack made: their products run once.
+var crossAttention = []Step{{Op: opname.QKVProj, Or: []Step{must(opname.QProj), opt(opname.KProj), opt(opname.VProj)}},
+	opt(opname.QKNorm), opt(opname.Rope), opt(opname.KVWrite), must(opname.Attention), must(opname.OProj)}
 
 func (s shape) mixer() []Step {
 	var out []Step
@@ -377,6 +433,15 @@ func (s shape) mixer() []Step {
 		if !s.attention {
 			return out
 		}
+	}
+	if s.rank && !s.mla {
+		if s.ranked {
+			out = append(out, must(opname.QAProj), must(opname.QANorm), must(opname.QBProj))
+		} else {
+			out = append(out, must(opname.QProj))
+		}
+		return append(out, must(opname.KVAProj), must(opname.KVANorm), opt(opname.Rope), opt(opname.KVWrite),
+			must(opname.KVBProj), opt(opname.Rope), opt(opname.KVWrite), must(opname.Attention), must(opname.OProj))
 	}
 	if s.mla {
 		out = append(out, Step{Op: opname.QKVAProj, Or: []Step{must(opname.QAProj), must(opname.KVAProj)}},

@@ -108,7 +108,7 @@ func TestHeadLikeALayer(t *testing.T) {
 	found := NewFinder(nil, Defaults()).Find(p)
 	n := len(found)
 	if got, want := told(found[:2])+" … "+told(found[n-9:]),
-		"embed embed … gate_up_proj activation down_proj residual_add post_norm other other final_norm lm_head"; got != want {
+		"embed embed … gate_up_proj|up_proj activation down_proj residual_add post_norm other other final_norm lm_head"; got != want {
 		t.Errorf("with frames: %s, want %s", got, want)
 	}
 	if f := found[n-1]; f.Evidence != Module || f.Layer != -1 {
@@ -126,7 +126,7 @@ func TestHeadLikeALayer(t *testing.T) {
 		p.Kernels[n-9+i].Layer = -1
 	}
 	found = NewFinder(nil, Defaults()).Find(p)
-	if got, want := told(found[n-9:n-6]), "gate_up_proj activation down_proj"; got != want {
+	if got, want := told(found[n-9:n-6]), "gate_up_proj|up_proj activation down_proj"; got != want {
 		t.Errorf("labels that are off: %s, want %s", got, want)
 	}
 }
@@ -145,7 +145,7 @@ func TestPrologueLikeALayer(t *testing.T) {
 		}
 		found := NewFinder(nil, Defaults()).Find(p)
 		n := len(strings.Fields(front))
-		if got, want := told(found[n:n+8]), "residual_add+input_norm qkv_proj attention o_proj residual_add+post_norm gate_up_proj activation down_proj"; got != want {
+		if got, want := told(found[n:n+8]), "residual_add+input_norm qkv_proj attention o_proj residual_add+post_norm gate_up_proj|up_proj activation down_proj"; got != want {
 			t.Errorf("%s: the first layer is %s, want %s", front, got, want)
 		}
 		for _, f := range found[:n] {

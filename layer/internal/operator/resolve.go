@@ -16,7 +16,7 @@ func (w *work) write(units []unit, steps []step, path []place) {
 			continue
 		}
 		f := w.answer(u, steps, p.start)
-		if split := splitPair(steps, path, i); split != "" && f.Evidence < ByDims {
+		if split := splitPair(steps, path, i, w.images); split != "" && f.Evidence < ByDims {
 			f.Operator = split
 		}
 		for _, k := range u.kernels {
@@ -52,8 +52,11 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		f.Evidence, f.Confidence = Plan, w.p.ByPlan
 	}
 	g := steps[start].grades[acts[0]]
-	if g == weak || g == unknown || w.unclear[u.kernels[0]] || steps[start].Op == opname.GateUpProj && !w.gates {
+	if g == weak || g == unknown || w.unclear[u.kernels[0]] {
 		f.Confidence = w.p.ByWeak
+	}
+	if f.Operator == opname.GateUpProj && !w.gates {
+		f.Operator += "|" + opname.UpProj
 	}
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
@@ -67,13 +70,19 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	return f
 }
 
-// splitPair is the answer where order cannot separate two equal products: keys
-// from values, gate from up unless the activation is between.
-func splitPair(steps []step, path []place, i int) string {
+// splitPair is the answer where order cannot separate equal products: keys from values, nor queries from both in
+// models of images, gate from up unless the activation is between.
+func splitPair(steps []step, path []place, i int, images bool) string {
 	op := steps[path[i].start].Op
 	switch op {
-	case opname.KProj, opname.VProj:
-		return opname.KProj + "|" + opname.VProj
+	case opname.QProj, opname.KProj, opname.VProj:
+		keys := opname.KProj + "|" + opname.VProj
+		if images {
+			return opname.QProj + "|" + keys
+		}
+		if op != opname.QProj {
+			return keys
+		}
 	case opname.GateProj, opname.UpProj:
 		for _, j := range []int{i - 1, i + 1} {
 			if j < 0 || j >= len(path) || path[j].start < 0 {

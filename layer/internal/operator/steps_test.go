@@ -52,8 +52,9 @@ func TestWhatFits(t *testing.T) {
 	}{
 		{"an addition behind the layers", classify.RoleAdd, opname.ResidualAdd, -1, false, 0},
 		{"a pointwise kernel behind the layers", classify.RoleElementwise, opname.ResidualAdd, -1, false, -1},
-		{"one in the first layer", classify.RoleElementwise, opname.ResidualAdd, 0, false, p.Weak},
-		{"one in the second", classify.RoleElementwise, opname.ResidualAdd, 1, false, p.Weak},
+		{"one in the first layer", classify.RoleElementwise, opname.ResidualAdd, 0, false, -1},
+		{"a scale", classify.RoleMultiply, opname.ResidualAdd, 0, false, p.Weak},
+		{"a scale behind the layers", classify.RoleMultiply, opname.ResidualAdd, -1, false, -1},
 		{"a norm", classify.RoleNorm, opname.ResidualAdd, 0, false, -1},
 		{"a product of experts", classify.RoleExperts, opname.ExpertsGateUp, 0, true, 0},
 		{"a plain product beside those", classify.RoleProduct, opname.ExpertsGateUp, 0, true, -1},
@@ -63,7 +64,11 @@ func TestWhatFits(t *testing.T) {
 	} {
 		w := &work{p: &p, pass: &Pass{}, experts: c.experts}
 		steps := []step{newStep(&Step{Op: c.op}, c.layer, 1)}
-		end, cost, ok := w.emit(&unit{kernels: []int{0}, acts: []classify.Role{c.a}}, steps, 0, nil)
+		u := unit{kernels: []int{0}, acts: []classify.Role{c.a}, scales: c.a == classify.RoleMultiply}
+		if u.scales {
+			u.acts[0] = folded[c.a]
+		}
+		end, cost, ok := w.emit(&u, steps, 0, nil)
 		if !ok {
 			cost = -1
 		}

@@ -231,7 +231,7 @@ func TestGatesOfFeedForwardParts(t *testing.T) {
 		"nPaD": "plain", "nPsD": "plain", "npsp": "plain", "npsqp": "plain", "nPaDnPaD": "plain",
 		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "npspmp": "gate", "npspmx": "plain",
 		"nPaDmp": "gate", "nPaDm": "plain", "nPaDnQaD": "gate", "nPxsmD": "plain", "nQxsmD": "gate", "nPPsmD": "gate", "nPxxaxxD": "plain",
-		"npxp": "plain", "npx2p": "plain", "npmp": "unsure", "np2p": "unsure", "nPxnsD": "unsure",
+		"npmp": "unsure", "np2p": "unsure", "nPxnsD": "unsure",
 		"npap": "unsure", "npaD": "unsure", "nPap": "unsure", "npapnpsp": "plain", "napa": "unsure", "npan": "unsure", "": "unsure",
 	} {
 		p := &Pass{Layers: 1}

@@ -28,7 +28,7 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 			continue
 		}
 		u := w.unit([]int{i}, w.reads[i].acts)
-		u.first, u.second = w.reads[i].first, w.reads[i].second
+		u.first, u.second, u.scales = w.reads[i].first, w.reads[i].second, w.reads[i].tag == classify.RoleMultiply
 		out = append(out, u)
 	}
 	for i := 1; i < len(out); i++ {
@@ -85,11 +85,13 @@ var macros = func() (out []macro) {
 			out = append(out, macro{slices.Concat(head, root, tail), classify.RoleNorm})
 		}
 	}
-	// q * cos + cat(−q2, q1) * sin
+	// q * cos + cat(−q2, q1) * sin, or cat(q1 * cos − q2 * sin, q2 * cos + q1 * sin)
 	rotated := []element{one(classify.RoleNegate), moves, one(classify.RoleMultiply)}
+	turned := []element{one(classify.RoleMultiply), one(classify.RoleMultiply), one(classify.RoleAdd)}
 	for _, e := range [][]element{
 		slices.Concat([]element{one(classify.RoleMultiply)}, rotated, []element{one(classify.RoleAdd)}),
 		slices.Concat(rotated, []element{maybe(classify.RoleMultiply), one(classify.RoleAdd)}),
+		slices.Concat(turned, turned, []element{moves}),
 	} {
 		out = append(out, macro{e, classify.RoleRope})
 	}

@@ -42,6 +42,7 @@ const (
 	gemmaNorm  = "copy,pow,mean,eps,rsqrt,mul,copy,eps,mul,copy"
 	cohereNorm = "copy,mean,add,pow,mean,add,eps,rsqrt,mul,copy,mul"
 	rotation   = "mul,neg,cat,mul,add,mul,neg,cat,mul,add"
+	turned     = "mul,mul,add,mul,mul,add,cat,mul,mul,add,mul,mul,add,cat"
 	stacked    = "mul,neg,copy,copy,mul,add,mul,neg,copy,copy,mul,add"
 )
 
@@ -92,6 +93,21 @@ func TestLayersOfSingleOperations(t *testing.T) {
 		{"Apertus: an activation with parameters that are made positive", "input_norm=" + llamaNorm + " q_proj=gemm k_proj=gemm v_proj=gemm rope=" + rotation +
 			" attention=cat,cat,flash o_proj=gemm residual_add=add post_norm=" + llamaNorm +
 			" up_proj|gate_up_proj=gemm other|activation=softplus,softplus,mul,mul,exp,mul,mul down_proj=gemm residual_add=add"},
+		{"BART's decoder: attention to an encoder, whose keys and values it makes", "input_norm=layer q_proj=gemm k_proj=gemm " +
+			"v_proj=gemm attention=cat,cat,flash o_proj=gemm residual_add=add input_norm=layer q_proj=gemm k_proj=gemm v_proj=gemm " +
+			"attention=cat,cat,flash o_proj=gemm residual_add=add post_norm=layer up_proj=gemm activation=gelu down_proj=gemm residual_add=add"},
+		{"BART's decoder: attention to keys and values that are kept", "input_norm=layer q_proj=gemm k_proj=gemm " +
+			"v_proj=gemm attention=cat,cat,flash o_proj=gemm residual_add=add input_norm=layer q_proj=gemm " +
+			"attention=flash o_proj=gemm residual_add=add post_norm=layer up_proj=gemm activation=gelu down_proj=gemm residual_add=add"},
+		{"DeepSeek V3: products of low rank, halves of vectors turned", "input_norm=" + llamaNorm + " q_a_proj=gemm q_a_norm=" +
+			llamaNorm + " q_b_proj=gemm kv_a_proj=gemm kv_a_norm=" + llamaNorm + " rope=" + turned + " kv_b_proj=gemm attention=copy,copy,flash " +
+			"o_proj=gemm residual_add=add post_norm=" + llamaNorm + " gate_proj=gemm activation=silu up_proj=gemm activation=mul " +
+			"down_proj=gemm residual_add=add"},
+		{"DeepSeek V2 Lite: keys and values of low rank", "input_norm=" + llamaNorm + " q_proj=gemm kv_a_proj=gemm kv_a_norm=" +
+			llamaNorm + " kv_b_proj=gemm rope=" + rotation + " attention=copy,copy,flash o_proj=gemm residual_add=add post_norm=" +
+			llamaNorm + " gate_proj=gemm activation=silu up_proj=gemm activation=mul down_proj=gemm residual_add=add"},
+		{"no low rank: a norm behind the part before, one product of queries, keys and values", "qkv_proj=gemm attention=flash o_proj=gemm " +
+			"post_norm|input_norm=layer residual_add=add up_proj=gemm activation=gelu down_proj=gemm post_norm|input_norm=layer residual_add=add"},
 		{"a cleared buffer before a product is no cast of the norm's", "input_norm=" + llamaNorm + " q_proj=memset,gemm k_proj=gemm " +
 			"v_proj=gemm rope=" + rotation + " attention=flash o_proj=gemm residual_add=add post_norm=" + llamaNorm +
 			" gate_proj=gemm activation=silu up_proj=gemm activation=mul down_proj=gemm residual_add=add"},
