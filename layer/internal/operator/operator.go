@@ -128,7 +128,7 @@ func (f *Finder) Find(pass Pass) []Found {
 		var latent bool
 		w.unclear, latent = unclearProducts(&pass, reads)
 		_, w.gates = plainFeed(&pass, reads)
-		w.images = !language(reads)
+		w.images = !pass.CutStart && !language(reads)
 		w.layout = guess(&pass, reads, w.units(func(*Kernel) bool { return true }), latent, &f.p)
 	}
 	if d := w.denoiserOf(); d != nil && !w.layout.Given {
@@ -193,7 +193,8 @@ type work struct {
 	placed []bool // kernels that have a step, by index
 	// unclear are products that their order assigns to no operator, by index.
 	unclear map[int]bool
-	// gates: something shows whether feed-forward parts have one. images: nothing shows a model of language.
+	// gates: something shows whether feed-forward parts have one. images: nothing shows a model of language, and what
+	// would is not cut off.
 	gates, images bool
 	// experts: some kernel is a product of experts by its name. absorbed and
 	// expanded: attention runs on the compressed cache of latent attention, or on
