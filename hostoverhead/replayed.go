@@ -63,8 +63,8 @@ func (r *RankVerdict) suggestions() (out []suggestion) {
 }
 
 // Replay adds to the findings of the deciding device what its steps would take without what they name, as far as the
-// replay answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone. The error
-// is ctx's, or that the verdict is about none of ranks.
+// replay answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone; models may be
+// nil. The error is ctx's, or that the verdict is about none of ranks.
 func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis, models *replay.Models) error {
 	r := &v.Ranks[v.Deciding]
 	if r.File >= len(ranks) {

@@ -499,9 +499,9 @@ func TestWrittenOutNorms(t *testing.T) {
 	}
 }
 
-// TestNormsBehind: an encoder of the family of BERT runs the same kernels as a model with norms before its
+// TestNormsAfter: an encoder of the family of BERT runs the same kernels as a model with norms before its
 // halves; that it looks up three embeddings tells.
-func TestNormsBehind(t *testing.T) {
+func TestNormsAfter(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Name != "BERT-base, transformers" {
 			continue

@@ -70,13 +70,13 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 				d.Layer = k.Place().Layer
 				d.Operator, _, _ = k.Operator()
 			}
-			if g.Behind != ladder.None {
-				k := a.Kernel(int(g.Behind))
+			if g.After != ladder.None {
+				k := a.Kernel(int(g.After))
 				d.NextLayer = k.Place().Layer
 				d.NextOperator, _, _ = k.Operator()
 			}
-			if g.Before != ladder.None && g.Behind != ladder.None {
-				d.Idle = max(0, time.Duration(w.Act(g.Behind).Start()-w.Act(g.Before).End()))
+			if g.Before != ladder.None && g.After != ladder.None {
+				d.Idle = max(0, time.Duration(w.Act(g.After).Start()-w.Act(g.Before).End()))
 			}
 			a.Damage = append(a.Damage, d)
 		}

@@ -46,7 +46,8 @@ func (r *Report) Edits() (out []replay.Edit) {
 }
 
 // Replay adds to the chains of a report of these traces, and to their findings, what a step would take with one
-// kernel in place of each, as far as the replay of the first GPU of a trace answers. The error is ctx's.
+// kernel in place of each, as far as the replay of the first GPU of a trace answers; models may be nil. The error is
+// ctx's.
 func (r *Report) Replay(ctx context.Context, list []*layer.Analysis, models *replay.Models) error {
 	edits := r.Edits()
 	for _, a := range list {

@@ -163,7 +163,7 @@ func TestRowsHaveTheirReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Replay(t.Context(), []*layer.Analysis{a}, new(replay.Models)); err != nil {
+	if err := r.Replay(t.Context(), []*layer.Analysis{a}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Stages) != 1 || len(r.Stages[0].Fuse) != 1 {

@@ -43,11 +43,11 @@ type Gain struct {
 // Analyze replays a device's part of a trace with each edit alone. Edits that the trace does not test, or the model
 // does not answer, are refused, with the reason. The error is ctx's.
 func Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error) {
-	return new(Models).Analyze(ctx, d, edits)
+	return (*Models)(nil).Analyze(ctx, d, edits)
 }
 
-// Models are those of devices, each built once however often it is asked. The zero value has none; goroutines may share
-// it.
+// Models are those of devices, each built once however often it is asked. The zero value has none, nil keeps none;
+// goroutines may share one.
 type Models struct {
 	mu sync.Mutex
 	of map[*layer.Device]*model
@@ -55,6 +55,9 @@ type Models struct {
 
 // Analyze is the function of that name.
 func (x *Models) Analyze(ctx context.Context, d *layer.Device, edits []Edit) ([]Gain, error) {
+	if x == nil {
+		x = new(Models)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	m := x.of[d]

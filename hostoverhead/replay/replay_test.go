@@ -303,7 +303,7 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 	ranks := []*layer.Analysis{analysisOf(t, s.Play(1), false)}
 	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{})
 	if err == nil {
-		err = v.Replay(t.Context(), ranks, new(replay.Models))
+		err = v.Replay(t.Context(), ranks, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

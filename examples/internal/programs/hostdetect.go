@@ -14,7 +14,6 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
@@ -302,7 +301,7 @@ func (o hostDetectOptions) ranks(ctx context.Context, env *app.Env, many *strata
 // write prints the verdict.
 func (o hostDetectOptions) write(ctx context.Context, env *app.Env, ranks []*layer.Analysis,
 	v *hostoverhead.Verdict) error {
-	if err := v.Replay(ctx, ranks, new(replay.Models)); err != nil {
+	if err := v.Replay(ctx, ranks, nil); err != nil {
 		return err
 	}
 	if !o.asJSON(env) {

@@ -133,7 +133,7 @@ func (w *Work) assignWhole(results []*Result, m *Model) {
 
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
 func (w *Work) assignCut(results []*Result, n int) {
-	alone := len(bestWholes(results, nil)) == 0
+	alone := len(nearestPasses(results, nil)) == 0
 	for _, r := range results {
 		atEdge := r.atStart || r.atEnd
 		if r.Draft || r.LayerEvidence != RungNone || !atEdge && (alone || r.Cut == Uncut) {
@@ -142,7 +142,7 @@ func (w *Work) assignCut(results []*Result, n int) {
 		if w.Ended() != nil {
 			return
 		}
-		switch whole := bestWholes(results, r.Seq); {
+		switch whole := nearestPasses(results, r.Seq); {
 		case alone:
 			if !w.byFragment(r, n) && w.byRepeats(r, n) {
 				r.Cut = Uncut // its comb lacked kernels that were lost
@@ -197,9 +197,9 @@ func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	}
 }
 
-// bestWholes returns the whole passes with most of the kernels of s, as prefill and decode may have none in common:
-// one of each structure, those whose layers are surest first, then the earliest.
-func bestWholes(results []*Result, s *Sequence) (best []*Result) {
+// nearestPasses returns the complete passes with most of the kernels of s, as prefill and decode may have none in
+// common: one of each structure, those with the most certain layers first, then the earliest.
+func nearestPasses(results []*Result, s *Sequence) (best []*Result) {
 	most := 0
 	var memo segment.Memo[int]
 	for _, r := range results {
@@ -290,7 +290,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 			between = true
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose, Cut: cut})
-		whole := bestWholes(results[:len(spans)], r.Seq)
+		whole := nearestPasses(results[:len(spans)], r.Seq)
 		if len(whole) == 0 {
 			continue
 		}
@@ -373,14 +373,14 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 // hasBothEnds reports whether kernels are before the first layer and after the last one, as embedding and logits do:
 // the window does not cut the pass.
 func hasBothEnds(r *Result) bool {
-	behind := 0
+	after := 0
 	for _, l := range slices.Backward(r.Layer) {
 		if l != None {
 			break
 		}
-		behind++
+		after++
 	}
-	return behind >= segment.EndKernels && r.Layer[0] == None && r.First == 0
+	return after >= segment.EndKernels && r.Layer[0] == None && r.First == 0
 }
 
 // Found is what the passes of a GPU were found to be.

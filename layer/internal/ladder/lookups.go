@@ -6,7 +6,7 @@ import "github.com/llmstrata/strata/layer/internal/segment"
 // expert. Between two lookups at one place of a pass lies a stack of layers, or sampling as drafts do it after a
 // layer or two; between two at one place of a layer lies a layer.
 func layerLookups(s *Sequence) {
-	type place struct{ before, of, behind int32 }
+	type place struct{ before, of, after int32 }
 	type seen struct{ mixers, samples int } // before a lookup
 	last, near := map[place]seen{}, map[place]int{}
 	of := map[int]place{}
@@ -23,7 +23,7 @@ func layerLookups(s *Sequence) {
 				p.before = s.Base[i-1]
 			}
 			if i+1 < s.Len() {
-				p.behind = s.Base[i+1]
+				p.after = s.Base[i+1]
 			}
 			l, again := last[p]
 			switch {

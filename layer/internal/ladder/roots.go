@@ -85,7 +85,7 @@ func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 func (w *Work) byModel(results []*Result, m *Model, of []*Result) {
 	own, follow := clean(results)
 	for _, r := range own {
-		whole := bestWholes(of, r.Seq)
+		whole := nearestPasses(of, r.Seq)
 		if r.Count > 0 || len(whole) == 0 || kin(r.Seq, whole[0].Seq) < draftKernels {
 			continue
 		}

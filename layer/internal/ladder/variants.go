@@ -86,17 +86,17 @@ func (w *Work) findVariants(results []*Result) []*Result {
 // between the kernels around the place. Kernels of one replay share the number of its launch, which says nothing.
 func (w *Work) skips(r *Result, g segment.Gap) bool {
 	calls := func(line []int32, from, to int) int64 { // from before line[from] to line[to], or what ran beside the line
-		before, behind := line[0]-1, line[len(line)-1]+1
+		before, after := line[0]-1, line[len(line)-1]+1
 		if from > 0 {
 			before = line[from-1]
 		}
 		if to < len(line) {
-			behind = line[to]
+			after = line[to]
 		}
-		if before < 0 || int(behind) >= len(w.Acts) {
+		if before < 0 || int(after) >= len(w.Acts) {
 			return 0
 		}
-		return int64(w.Act(behind).Data().Correlation) - int64(w.Act(before).Data().Correlation)
+		return int64(w.Act(after).Data().Correlation) - int64(w.Act(before).Data().Correlation)
 	}
 	usual := calls(r.variant.lead.line, g.From, g.To)
 	here := calls(r.line, g.Before, g.Before)
@@ -476,8 +476,8 @@ func (w *Work) recurs(all []segment.Stretch, marks []segment.Mark, clusters []se
 
 // Loss is a place of a pass where records are missing, between two kernels of its line: None where there is none.
 type Loss struct {
-	Before, Behind int32
-	Kernels        int
+	Before, After int32
+	Kernels       int
 }
 
 // Lost returns where records of the pass are missing.
@@ -488,7 +488,7 @@ func (r *Result) Lost() (out []Loss) {
 			l.Before = r.line[g.Before-1]
 		}
 		if g.Before < len(r.line) {
-			l.Behind = r.line[g.Before]
+			l.After = r.line[g.Before]
 		}
 		out = append(out, l)
 	}

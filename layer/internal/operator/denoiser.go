@@ -163,7 +163,7 @@ func (d *denoiser) read() {
 					d.found[u.kernels[0]].Confidence = d.p.ByWeak
 				}
 			}
-		case a == classify.RoleAdd && d.act(i-1) == classify.RoleElementwise && d.behindNorm(i):
+		case a == classify.RoleAdd && d.act(i-1) == classify.RoleElementwise && d.afterNorm(i):
 			d.put(u, opname.Modulation, false)
 		case a == classify.RoleAdd:
 			d.put(u, opname.ResidualAdd, false)
@@ -275,8 +275,8 @@ func (d *denoiser) fed(i int) bool {
 	return d.act(i-1) == classify.RoleElementwise && d.act(i-2) == classify.RoleActivation && !d.modulates[i-2]
 }
 
-// behindNorm reports a unit that follows a norm with nothing between but pointwise kernels.
-func (d *denoiser) behindNorm(i int) bool {
+// afterNorm reports a unit that follows a norm with nothing between but pointwise kernels.
+func (d *denoiser) afterNorm(i int) bool {
 	for i--; i >= 0; i-- {
 		switch a := d.act(i); {
 		case a == classify.RoleNorm:

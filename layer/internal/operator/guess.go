@@ -34,15 +34,15 @@ func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *L
 	denseRows(pass, reads, seen)
 	rank, ranked := inputsOf(pass, units, seen)
 	complete(seen, p.Halves)
-	behind, ends := normsOfSums(units, pass.Layers)
-	behind = behind || normsBehind(pass, reads)
+	after, ends := normsOfSums(units, pass.Layers)
+	after = after || normsAfter(pass, reads)
 	plain, _ := plainFeed(pass, reads)
 	out := &Layout{LayerKinds: make([]int, n)}
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
 		// of the model, not of a layer
-		s.hc, s.mla, s.latent, s.behind, s.ends, s.plain = all.hc, all.mla, latent, behind, ends, plain
+		s.hc, s.mla, s.latent, s.after, s.ends, s.plain = all.hc, all.mla, latent, after, ends, plain
 		s.rank, s.ranked = rank, ranked
 		if l < pass.First {
 			s = seen[pass.First]
@@ -205,7 +205,7 @@ func denseRows(pass *Pass, reads []reading, seen []shape) {
 func inputsOf(pass *Pass, units []unit, seen []shape) (rank, ranked bool) {
 	cores, low, lower := 0, 0, 0
 	type line struct {
-		row   []byte // p: a product, q: one directly behind another, n: a norm directly behind one
+		row   []byte // p: a product, q: one directly after another, n: a norm directly after one
 		layer int32
 		last  classify.Role
 		mixed bool
@@ -254,10 +254,10 @@ var (
 	rankedQuery = regexp.MustCompile(`[pq]n[pq]qn[pq]$`)
 )
 
-// normsBehind says whether norms follow the parts of a layer and none comes before the first, as in BERT and OLMo-2:
+// normsAfter says whether norms follow the parts of a layer and none comes before the first, as in BERT and OLMo-2:
 // in most of the layers whose kernels module frames show, products come before the first norm and none after the
 // last.
-func normsBehind(pass *Pass, reads []reading) bool {
+func normsAfter(pass *Pass, reads []reading) bool {
 	type ends struct{ norm, product [2]int } // the first and the last one, counted from 1
 	layers := map[int32]*ends{}
 	for i := range pass.Kernels {
@@ -293,7 +293,7 @@ func normsBehind(pass *Pass, reads []reading) bool {
 
 // normsOfSums finds norms between what a part leaves and the sum that it goes into, one a layer at least: they are
 // after the parts, and where others feed products they end parts that a norm begins.
-func normsOfSums(units []unit, layers int) (behind, ends bool) {
+func normsOfSums(units []unit, layers int) (after, ends bool) {
 	sums, inputs := 0, 0
 	for i := 1; i+1 < len(units); i++ {
 		u, before, next := &units[i], units[i-1].acts, units[i+1].acts[0]
@@ -345,8 +345,8 @@ type shape struct {
 	latent bool
 	// plain: no gate multiplies what the activation leaves, see plainFeed.
 	plain bool
-	// Norms follow the parts, see normsBehind; ends: besides those before the parts.
-	behind, ends bool
+	// Norms follow the parts, see normsAfter; ends: besides those before the parts.
+	after, ends bool
 }
 
 // oneHalf reports a layer that only mixes tokens, or does not.
@@ -384,7 +384,7 @@ func must(op string) Step { return Step{Op: op} }
 func (s shape) steps() []Step {
 	var out []Step
 	half := func(norm string, body []Step, reduce string) {
-		if s.behind {
+		if s.after {
 			out = append(append(out, body...), opt(reduce), opt(opname.ResidualAdd), must(opname.PostNorm),
 				opt(opname.ResidualAdd))
 			return

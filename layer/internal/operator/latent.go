@@ -26,8 +26,8 @@ const explained = 1
 // that is of no shared one.
 func (h *expertHalf) unclear() bool {
 	gate := min(h.gates, 1)
-	behind := h.loose - h.front - (h.gates - h.frontGates)
-	return h.closed && (h.loose > explained+gate || behind > 0)
+	after := h.loose - h.front - (h.gates - h.frontGates)
+	return h.closed && (h.loose > explained+gate || after > 0)
 }
 
 // latent says that products lead into a space of the experts and out of it: one before them besides the router,

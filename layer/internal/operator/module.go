@@ -64,11 +64,11 @@ var (
 )
 
 // moduleHints reads the module frames of all kernels; nil when there are none.
-func moduleHints(pass *Pass, reads []reading, behind bool) []hint {
+func moduleHints(pass *Pass, reads []reading, after bool) []hint {
 	if !slices.ContainsFunc(pass.Kernels, func(k Kernel) bool { return k.Framed || len(k.Modules) > 0 }) {
 		return nil
 	}
-	s := siblings{nth: map[[3]string]int{}, count: map[[2]string]int{}, behind: behind}
+	s := siblings{nth: map[[3]string]int{}, count: map[[2]string]int{}, after: after}
 	for i := range pass.Kernels {
 		s.add(pass.Kernels[i].Modules)
 	}
@@ -88,8 +88,8 @@ func moduleHints(pass *Pass, reads []reading, behind bool) []hint {
 type siblings struct {
 	nth   map[[3]string]int // by parent, class and instance
 	count map[[2]string]int // by parent and class
-	// behind: norms follow the parts of layers.
-	behind bool
+	// after: norms follow the parts of layers.
+	after bool
 }
 
 func classOf(module string) string {
@@ -179,7 +179,7 @@ func (s siblings) norms(m []string, attention bool, nth int) []string {
 			opname.PostNorm, opname.ResidualAdd}
 	}
 	if len(m) > 1 && hasAny(classOf(m[len(m)-2]), []string{"DecoderLayer", "TransformerBlock"}) {
-		if nth == 0 && !s.behind {
+		if nth == 0 && !s.after {
 			return []string{opname.InputNorm, opname.ResidualAdd}
 		}
 		return []string{opname.PostNorm, opname.ResidualAdd}

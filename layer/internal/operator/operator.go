@@ -123,7 +123,7 @@ func (f *Finder) Find(pass Pass) []Found {
 	eagerAttention(&pass, reads)
 	writtenScans(&pass, reads)
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found,
-		hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), gates: true}
+		hints: moduleHints(&pass, reads, normsAfter(&pass, reads)), placed: make([]bool, len(found)), gates: true}
 	if layout == nil {
 		var latent bool
 		w.unclear, latent = unclearProducts(&pass, reads)
@@ -146,7 +146,7 @@ func (f *Finder) Find(pass Pass) []Found {
 	}
 	w.written()
 	w.embedded()
-	w.behind()
+	w.afterAttention()
 	w.serve()
 	return found
 }

@@ -156,8 +156,8 @@ func TestPrologueLikeALayer(t *testing.T) {
 	}
 }
 
-// TestNormsBehind: norms follow the parts where most layers that frames show have them there only.
-func TestNormsBehind(t *testing.T) {
+// TestNormsAfter: norms follow the parts where most layers that frames show have them there only.
+func TestNormsAfter(t *testing.T) {
 	for layers, want := range map[string]bool{
 		"ptpnpapn": true, "nptpnpap": false, "nptpnpapn": false, "ptpnpap": false, "ptpnpapn nptpnpap": false,
 		"ptpnpapn nptpnpap ptpnpapn": true, "pap": false, "n": false, "ppn": true, "npp": false, "": false,
@@ -170,13 +170,13 @@ func TestNormsBehind(t *testing.T) {
 				}
 				row += names
 			}
-			if got := normsBehind(p, readsOf(row)); got != (want && framed) {
+			if got := normsAfter(p, readsOf(row)); got != (want && framed) {
 				t.Errorf("%q, framed %v: %v", layers, framed, got)
 			}
 		}
 	}
 	p := &Pass{Kernels: []Kernel{{Layer: -1, Framed: true}, {Layer: -1, Framed: true}}}
-	if normsBehind(p, readsOf("pn")) {
+	if normsAfter(p, readsOf("pn")) {
 		t.Error("what stands outside the layers has no say")
 	}
 }

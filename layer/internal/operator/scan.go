@@ -32,7 +32,7 @@ func writtenScans(pass *Pass, reads []reading) {
 			}
 			if act == classify.RoleNorm && last == classify.RoleAdd || slices.Equal(reads[row[at]].acts, sumAndNorm) {
 				h.take(reads)
-				h = scanHalf{behind: h.attention}
+				h = scanHalf{after: h.attention}
 			}
 			h.add(row[at:at+n], act, last)
 			if !aux(act) {
@@ -58,7 +58,7 @@ type scanHalf struct {
 	gates, first, last int
 	attention          bool
 	conv, scans        bool
-	behind             bool // it follows a half with attention, as a feed-forward part does
+	after              bool // it follows a half with attention, as a feed-forward part does
 }
 
 // add takes the kernels of one more operator.
@@ -100,7 +100,7 @@ func (h *scanHalf) take(reads []reading) {
 	if h.attention {
 		out = h.first
 	}
-	if out == 0 || h.scans || h.behind && !h.conv {
+	if out == 0 || h.scans || h.after && !h.conv {
 		return
 	}
 	lead := h.body[h.gates]

@@ -125,7 +125,7 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 // itself and to an encoder: there is a feed-forward part after every second mixer, and one norm between the two of a
 // layer. It is 0 for other models; a dense layer whose activation is fused away has two norms after its mixer.
 func MixesTwice(s *Sequence) int {
-	var norms, behind, turns int
+	var norms, after, turns int
 	fed, mixed, before := false, false, false
 	for _, r := range s.Role {
 		switch r {
@@ -139,7 +139,7 @@ func MixesTwice(s *Sequence) int {
 			}
 			if mixed {
 				now := fed || norms > 1
-				if behind++; behind > 1 && now != before {
+				if after++; after > 1 && now != before {
 					turns++
 				}
 				before = now
@@ -147,10 +147,10 @@ func MixesTwice(s *Sequence) int {
 			fed, norms, mixed = false, 0, true
 		}
 	}
-	if behind+1 < 2*StackLayers || !AtLeast(turns, mixersLeast, behind-1) {
+	if after+1 < 2*StackLayers || !AtLeast(turns, mixersLeast, after-1) {
 		return 0
 	}
-	return (behind + 1) / 2
+	return (after + 1) / 2
 }
 
 // dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below

@@ -201,8 +201,8 @@ const (
 	EndKernels = 2
 	// foreignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
 	foreignShare = 0.2
-	// behindShare: layers after the sampling are another model's if they have one in so many of the mixers before it.
-	behindShare = 4
+	// afterShare: layers after the sampling are another model's if they have one in so many of the mixers before it.
+	afterShare = 4
 
 	// A second half of the batch is one in HalfShare of the kernels of the first and has HalfNames of its names: halves
 	// have all, shared experts and collectives have no mixer.

@@ -189,7 +189,7 @@ func ofTarget(s *Sequence) (part *Sequence, from int) {
 	all, _ := Mixers(s, 0, s.Len())
 	for k, to := range bounds[1:] {
 		n, _ := Mixers(s, bounds[k], to)
-		if n < all && n >= StackLayers && n >= behindShare*(all-n) {
+		if n < all && n >= StackLayers && n >= afterShare*(all-n) {
 			return s.Slice(bounds[k], to), bounds[k]
 		}
 	}

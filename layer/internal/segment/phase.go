@@ -179,7 +179,7 @@ const noNorm = -1 << 20
 // normBefore returns the norm that begins the layer of the mixer m, of those that follow least. With far a norm before
 // it that no product follows counts, too: its product may have a name that nobody knows, or it is modulated.
 func normBefore(at func(int) Role, m, least int, far bool) int {
-	first, behind, several := noNorm, noNorm, false
+	first, after, several := noNorm, noNorm, false
 	// a product between the norm and the mixer, and one between here and the norm
 	projected, between := false, false
 	for x := m - 1; x >= least; x-- {
@@ -191,7 +191,7 @@ func normBefore(at func(int) Role, m, least int, far bool) int {
 			if several {
 				return noNorm
 			}
-			return behind
+			return after
 		}
 		if !far && r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
 			return noNorm // it follows the part before it, and their sum follows
@@ -200,9 +200,9 @@ func normBefore(at func(int) Role, m, least int, far bool) int {
 			first, projected, between = x, projected || between, false
 		}
 		between = between || r == product
-		if r == product && first != behind {
-			several = behind > noNorm
-			behind = first
+		if r == product && first != after {
+			several = after > noNorm
+			after = first
 		}
 	}
 	return noNorm

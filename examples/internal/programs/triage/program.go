@@ -12,7 +12,6 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
@@ -180,7 +179,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := report.Replay(ctx, in.Formal, new(replay.Models)); err != nil {
+	if err := report.Replay(ctx, in.Formal, nil); err != nil {
 		return err
 	}
 	report.Capture = o.server.validity

@@ -18,9 +18,9 @@ var inputs = map[string]bool{opname.QKVProj: true, opname.QProj: true, opname.KP
 	opname.QKVAProj: true,
 	opname.QAProj:   true, opname.KVAProj: true, opname.QBProj: true, opname.KVBProj: true}
 
-// behind labels the products after the attention of such layers again: those around an activation are of a
+// afterAttention labels the products after the attention of such layers again: those around an activation are of a
 // feed-forward part; others are unknown.
-func (w *work) behind() {
+func (w *work) afterAttention() {
 	type place struct {
 		layer, stream int32
 	}
