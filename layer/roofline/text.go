@@ -337,10 +337,11 @@ func (p printer) collectives(r *Report) {
 			some(c.Floor, ms)}
 	}, table.Text("Operator"), table.Number("Kernels"), table.Number("ms"), table.Number("Transfer ms"),
 		table.Number("Waiting ms"), table.Number("Not separated ms"), table.Number("Floor ms"))
-	own := " (this report's)"
 	table.List(p.Writer, "Ranks", r.Ranks, len(r.Ranks), func(w layer.RankWait) []string {
-		name := known(int64(w.Rank)) + own
-		own = "" // the first is it
+		name := known(int64(w.Rank))
+		if w == r.Ranks[0] {
+			name += " (this report's)"
+		}
 		return []string{name, strconv.FormatInt(int64(w.GPU), 10), strconv.Itoa(w.Passes), ms(w.Waiting)}
 	}, table.Text("Rank"), table.Number("GPU"), table.Number("Passes compared"), table.Number("Waits, ms"))
 }

@@ -14,9 +14,8 @@ import (
 
 // inputs are the operators that attention reads.
 var inputs = map[string]bool{opname.QKVProj: true, opname.QProj: true, opname.KProj: true, opname.VProj: true,
-	opname.KProj + "|" + opname.VProj: true, opname.QProj + "|" + opname.KProj + "|" + opname.VProj: true,
-	opname.QKVAProj: true,
-	opname.QAProj:   true, opname.KVAProj: true, opname.QBProj: true, opname.KVBProj: true}
+	keyOrValue: true, queryKeyOrValue: true, opname.QKVAProj: true, opname.QAProj: true, opname.KVAProj: true,
+	opname.QBProj: true, opname.KVBProj: true}
 
 // afterAttention labels the products after the attention of such layers again: those around an activation are of a
 // feed-forward part; others are unknown.

@@ -154,7 +154,7 @@ func (d *denoiser) read() {
 			case square || !shaped && at != outputs:
 				at = inputsSection
 				run++
-				op := opname.KProj + "|" + opname.VProj
+				op := keyOrValue
 				if run%3 == 1 {
 					op = opname.QProj
 				}
@@ -239,7 +239,7 @@ func (d *denoiser) feed(i int) {
 	u := &d.units[i]
 	op := opname.UpProj
 	if d.gated(i) {
-		op = opname.GateProj + "|" + opname.UpProj
+		op = gateOrUp
 		if p := &d.units[i-1]; d.act(i-1) == classify.RoleProduct && p.k == u.k && p.n == u.n {
 			d.put(p, op, u.k > 0)
 		}

@@ -56,7 +56,7 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		f.Confidence = w.p.ByWeak
 	}
 	if f.Operator == opname.GateUpProj && !w.gates {
-		f.Operator += "|" + opname.UpProj
+		f.Operator = fusedOrUp
 	}
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
@@ -70,18 +70,25 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	return f
 }
 
+// Names of products that nothing separates are joined.
+const (
+	keyOrValue      = opname.KProj + "|" + opname.VProj
+	queryKeyOrValue = opname.QProj + "|" + keyOrValue
+	gateOrUp        = opname.GateProj + "|" + opname.UpProj
+	fusedOrUp       = opname.GateUpProj + "|" + opname.UpProj
+)
+
 // splitPair is the answer where order cannot separate equal products: keys from values, nor queries from both in
 // models of images, gate from up unless the activation is between.
 func splitPair(steps []step, path []place, i int, images bool) string {
 	op := steps[path[i].start].Op
 	switch op {
 	case opname.QProj, opname.KProj, opname.VProj:
-		keys := opname.KProj + "|" + opname.VProj
 		if images {
-			return opname.QProj + "|" + keys
+			return queryKeyOrValue
 		}
 		if op != opname.QProj {
-			return keys
+			return keyOrValue
 		}
 	case opname.GateProj, opname.UpProj:
 		for _, j := range []int{i - 1, i + 1} {
@@ -89,7 +96,7 @@ func splitPair(steps []step, path []place, i int, images bool) string {
 				continue
 			}
 			if other := steps[path[j].start].Op; other != op && (other == opname.GateProj || other == opname.UpProj) {
-				return opname.GateProj + "|" + opname.UpProj
+				return gateOrUp
 			}
 		}
 	}
