@@ -97,10 +97,14 @@ func Join(words []string, last string) string {
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
-// Steps counts steps; whole is their number where one that the window cuts counts as the part that it is.
+// Steps counts steps; whole is their number where one that the window cuts counts as the part that it is, and a draft's
+// with that of its target.
 func Steps(n int, whole float64) string {
-	if whole == math.Trunc(whole) {
+	switch {
+	case whole == float64(n), whole == 0: // drafts alone
 		return Counted(n, "step", "steps")
+	case whole == math.Trunc(whole):
+		return fmt.Sprintf("%s (drafts count with their targets: %s)", Counted(n, "step", "steps"), Fixed(whole, 0))
 	}
 	return fmt.Sprintf("%s (cut ones count in part: %s)", Counted(n, "step", "steps"), Fixed(whole, 2))
 }
