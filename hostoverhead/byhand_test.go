@@ -154,14 +154,12 @@ length count total of idle largest cause
 100–500 µs 6 600 µs 18.2% host-code 90.0%
 0.5–1 ms 5 2.70 ms 81.8% host-code 79.6%
 Longest gaps
-1. 700 µs at 0.004600 s
-after flash_fwd
-before gemm
-41.4% host-code server.py: schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code unattributed host time
-2. 500 µs at 0.000600 s
-after flash_fwd
-before gemm
-40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
+700 µs 0.004600 s flash_fwd gemm 41.4% host-code server.py: schedule
+28.6% host-code step[DECODE bs=N]
+14.3% host-code unattributed host time
+500 µs 0.000600 s flash_fwd gemm 40.0% host-code step[DECODE bs=N]
+20.0% host-code unattributed host time
+20.0% synchronisation cudaStreamSynchronize
 - SYNC+HOIST: for 500 µs synchronising calls drain the queue: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`
 
 // TestFirstCallOfAnOperator: a call that takes longer than all later ones of its operator together sets something up.

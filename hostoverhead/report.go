@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
@@ -408,6 +409,11 @@ func cut(name string, width int) string {
 	return table.Name(names.Short(name, width), width)
 }
 
+// kernelName is what tables call a kernel.
+func kernelName(name string) string {
+	return table.Name(classify.Default().Facts(name).Short, narrowName)
+}
+
 // Lengths of the lists of a drill-down in text.
 const (
 	listedCauses = 3 // of a gap
@@ -450,27 +456,21 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		table.Text("largest cause"))
 	// the shortest class is no useful advice
 	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 })
-	if len(listed) == 0 {
-		return
-	}
-	b.Heading(2, "Longest gaps")
-	for i, g := range listed {
-		b.Numbered(i+1, "%s at %s", nanos(g.NS), position(g.StartNS))
-		b.Below("after %s", cut(g.Before, wideName))
-		b.Below("before %s", cut(g.After, wideName))
-		var parts []string
+	table.List(b, "Longest gaps", listed, len(listed), func(g Gap) []string {
+		var causes []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause,
+			causes = append(causes, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause,
 				cut(withWhere(c), narrowName))))
 		}
-		b.Below("%s", strings.Join(parts, "; "))
-	}
+		return []string{nanos(g.NS), position(g.StartNS), kernelName(g.Before), kernelName(g.After),
+			table.Lines(causes...)}
+	}, table.Number("length"), table.Number("at"), table.Code("after"), table.Code("before"), table.Text("largest causes"))
 }
 
 func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
 	table.List(b, "Kernels outside of the graphs", c.EagerKernels, listedEager, func(k EagerKernel) []string {
-		return []string{k.Name, table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)),
+		return []string{kernelName(k.Name), table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)),
 			map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
 	}, table.Code("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"),
 		table.Number("in graphs"), table.Text("suspect"), table.Path("source").Limit(narrowName))

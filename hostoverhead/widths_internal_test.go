@@ -35,8 +35,8 @@ func TestWidthsOfNames(t *testing.T) {
 			return written(func(b *table.Writer) { v.writeIdle(b, &RankVerdict{}) })
 		}},
 		{"ledger", 90, true, func(name string) string { return written((&RankVerdict{Idle: idle(name)}).writeDrill) }},
-		{"before a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, Before: name}) }},
-		{"behind a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, After: name}) }},
+		{"before a gap", 60, false, func(name string) string { return gap(Gap{NS: 10_000, Before: name}) }},
+		{"after a gap", 60, false, func(name string) string { return gap(Gap{NS: 10_000, After: name}) }},
 		{"cause of a gap", 60, true, func(name string) string {
 			return gap(Gap{NS: 10_000,
 				Causes: []IdleName{{Name: name, NS: 10_000}}})
