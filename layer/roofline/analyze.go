@@ -59,6 +59,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if w.model == nil {
 		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()
+		w.lookAlike()
 		r.Notes = append(r.Notes, w.likely()...)
 	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {
 		w.uncounted = true
@@ -86,8 +87,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	}
 	w.restOfCosts()
 	if best >= 0 && w.model == nil && w.gpu != nil && r.Passes[best].Covered < fewCovered {
-		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor (pass `--config` with a "+
-			"file or a public model's name to cover more)", 100*r.Passes[best].Covered, best))
+		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor; to cover more, pass %s",
+			100*r.Passes[best].Covered, best, w.wanted()))
 	}
 	r.Steady, r.Economy = best, economy(r.Passes)
 	if w.model != nil {

@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,33 +9,46 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// likely names the public models that have the sizes of the recording: layers of a full pass, and the embedding that
-// an op looked rows up in. No floor rests on them: where an embedding was recorded, so were the products, whose sizes
-// give better floors than a model that is only taken to be the one. A user who confirms a model gets those of its
-// graph replays, too.
-func (w *walk) likely() []string {
+// lookAlike finds the public models that have the sizes of the recording: layers of a full pass, and those of a table
+// of the vocabulary that an op looked rows up in or multiplied with. No floor rests on them: where such a table was
+// recorded, so were the products, whose sizes give better floors than a model that is only taken to be the one. A user
+// who confirms a model gets those of its graph replays, too.
+func (w *walk) lookAlike() {
 	if w.ops == nil {
-		return nil
+		return
 	}
-	var fit []string
-	for key := range w.ops.inputs {
-		if row := w.ops.table.find(key.op); row == nil || !row.embeds {
-			continue
-		}
-		if sizes := ReadInputs(key.dims, "", "", "").Dim(0); len(sizes) == 2 {
-			for _, m := range profile.Like(w.plan.Kinds[0].Layers, int(sizes[0]), int(sizes[1])) {
-				fit = append(fit, m.String())
+	for key, r := range w.ops.inputs {
+		vocabulary, hidden := r.work.N, r.work.K
+		if row := w.ops.table.find(key.op); row != nil && row.embeds {
+			if sizes := r.inputs.Dim(0); len(sizes) == 2 {
+				vocabulary, hidden = sizes[0], sizes[1]
 			}
 		}
+		w.alike = append(w.alike, profile.Like(w.plan.Kinds[0].Layers, int(vocabulary), int(hidden))...)
 	}
-	slices.Sort(fit) // the order of a map is not one
-	fit = slices.Compact(fit)
-	switch len(fit) {
+	slices.SortFunc(w.alike, func(x, y profile.KnownModel) int { return cmp.Compare(x.Name, y.Name) })
+	w.alike = slices.CompactFunc(w.alike, func(x, y profile.KnownModel) bool { return x.Name == y.Name })
+}
+
+// likely says which public models have the sizes of the recording, one note or none.
+func (w *walk) likely() []string {
+	switch len(w.alike) {
 	case 0:
 		return nil
 	case 1:
-		name, _, _ := strings.Cut(fit[0], " ")
-		return []string{fmt.Sprintf("this looks like %s; if it is, pass --config %s", fit[0], name)}
+		return []string{fmt.Sprintf("this looks like %s; if it is, pass --config %s", &w.alike[0], w.alike[0].Name)}
 	}
-	return []string{"the sizes are those of " + strings.Join(fit, " or ") + "; --config NAME says which it is"}
+	var all []string
+	for i := range w.alike {
+		all = append(all, w.alike[i].String())
+	}
+	return []string{"the sizes are those of " + strings.Join(all, " or ") + "; --config NAME says which it is"}
+}
+
+// wanted is the flag that would give the model's config.
+func (w *walk) wanted() string {
+	if len(w.alike) == 1 {
+		return "`--config " + w.alike[0].Name + "`, if it is this model"
+	}
+	return "`--config` with a file or a public model's name"
 }

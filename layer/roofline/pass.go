@@ -44,7 +44,8 @@ type walk struct {
 	booked []time.Duration // by kernel: the instants that are its own
 	costs  costs           // by kernel; nil where nobody asks
 	waits  *layer.RankWaits
-	ops    *opCounts // nil where no inputs were recorded
+	ops    *opCounts            // nil where no inputs were recorded
+	alike  []profile.KnownModel // public models of these sizes, where the config is not known
 
 	scrambled      bool              // the records are
 	uncounted      bool              // the plan's sizes on one rank are not known

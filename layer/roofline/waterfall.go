@@ -161,7 +161,7 @@ func (r *measured) missing(g group) (why, do string) {
 		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
 	case r.walk.model == nil:
 		return "No model config was found, and the inputs of these operators were not recorded.",
-			"Pass `--config` with a file or a public model's name."
+			"Pass " + r.walk.wanted() + "."
 	case r.walk.uncounted:
 		return "The sizes of the model on one GPU are not known.", "Pass `--tp` and `--ep`."
 	case g == attentionCore && r.load != nil && !r.load.KnownSeen:
