@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -86,6 +87,9 @@ func (n noting) Write(p []byte) (int, error) {
 	return n.Conn.Write(p)
 }
 
+// schemes are those of addresses of servers.
+var schemes = []string{"http", "https"}
+
 // normalURL adds a scheme and cuts what users copy along. User and password come back apart: the address is printed.
 func normalURL(s string) (base string, user *url.Userinfo, err error) {
 	raw := strings.TrimSpace(s)
@@ -100,7 +104,7 @@ func normalURL(s string) (base string, user *url.Userinfo, err error) {
 	switch {
 	case errors.As(err, &ue):
 		err = ue.Err
-	case err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
+	case err == nil && (!slices.Contains(schemes, u.Scheme) || u.Host == ""):
 		err = errors.New("want http://host:port")
 	}
 	if err != nil {
@@ -121,6 +125,9 @@ func shownURL(address string) string {
 	return base
 }
 
+// loopback is the name of this machine.
+const loopback = "localhost"
+
 // local reports whether an address is of this machine, or of a host that other addresses name.
 func local(address string, given ...string) bool {
 	host := func(address string) string {
@@ -132,7 +139,7 @@ func local(address string, given ...string) bool {
 	}
 	name := host(address)
 	ip := net.ParseIP(name)
-	near := name == "localhost" || ip != nil && ip.IsLoopback()
+	near := name == loopback || ip != nil && ip.IsLoopback()
 	for _, g := range given {
 		near = near || name != "" && host(g) == name
 	}

@@ -166,10 +166,13 @@ func noRoute(err error) bool {
 	return s == http.StatusNotFound || s == http.StatusMethodNotAllowed
 }
 
+// opDial is the Op of a [net.OpError] before there is a connection.
+const opDial = "dial"
+
 // neverSent reports a request that did not reach a server: no connection came about, or nothing was written to it.
 func neverSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, errUnsent)
+	return errors.As(err, &op) && op.Op == opDial || errors.Is(err, errUnsent)
 }
 
 // gone reports that the host is there and nothing listens at the port: the process has ended.

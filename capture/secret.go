@@ -57,12 +57,15 @@ var (
 	shaped = regexp.MustCompile(`(?i)\b(?:bearer\s+[\w.~+/=-]{4,}|(?:sk|pk|hf|ghp|gho|nvapi|xox[a-z])[-_][\w-]{12,})`)
 	// assigned are secrets after their name: --api-key X, api_key=X, "api_key": "X".
 	assigned = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + names + `)))(["']?\s*[:=]\s*["']?|\s+)([^\s"',;&}\]]+)`)
-	secretly = regexp.MustCompile(`(?i)(?:` + names + `)$`)
+	secretly = regexp.MustCompile(`(?i)(?:^token|_token|` + names + `)$`)
 )
 
 // names end the names of fields and flags that hold secrets. "token" alone is
 // one, "tokenizer" and "max_tokens" are not.
 const names = `api[_-]?keys?|passw(?:or)?d|passphrase|secrets?|secret[_-]key|credentials?|authorization|(?:auth|access|hf|hub|bearer|refresh|session)[_-]?tokens?|private[_-]key|access[_-]key(?:[_-]id)?`
+
+// noSecret are values of fields for secrets that are none, in JSON and in Python.
+var noSecret = []string{removed, "null", "None"}
 
 // Scrub returns text without secrets.
 func (s secrets) Scrub(text string) string {
@@ -74,8 +77,7 @@ func (s secrets) Scrub(text string) string {
 	return assigned.ReplaceAllStringFunc(text, func(m string) string {
 		p := assigned.FindStringSubmatch(m)
 		// A name followed by a word is prose unless it is written as a flag.
-		if strings.TrimSpace(p[2]) == "" && !strings.HasPrefix(p[1], "-") || p[3] == removed || p[3] == "null" ||
-			p[3] == "None" {
+		if strings.TrimSpace(p[2]) == "" && !strings.HasPrefix(p[1], "-") || slices.Contains(noSecret, p[3]) {
 			return m
 		}
 		return p[1] + p[2] + removed
@@ -117,8 +119,7 @@ var vocabularyToken = regexp.MustCompile(`(?i)(eos|bos|pad)_token$`)
 
 // isName reports whether a field or flag holds a secret.
 func isName(k string) bool {
-	k = strings.ToLower(k)
-	return (k == "token" || strings.HasSuffix(k, "_token") || secretly.MatchString(k)) && !vocabularyToken.MatchString(k)
+	return secretly.MatchString(k) && !vocabularyToken.MatchString(k)
 }
 
 // empty is a value that says that there is no secret, or how many there are.

@@ -39,10 +39,13 @@ func (f Framework) known() framework.Framework {
 // Title is the name as its makers write it.
 func (f Framework) Title() string { return f.known().Name }
 
+// wordAuto is how people write [FrameworkAuto].
+const wordAuto = "auto"
+
 // ParseFramework reads a name as people write it: "trtllm", "tllm" and "trt-llm" are TensorRT-LLM, "ts" is
 // TokenSpeed; "" and "auto" are [FrameworkAuto].
 func ParseFramework(s string) (Framework, error) {
-	if t := strings.ToLower(strings.TrimSpace(s)); t == "" || t == "auto" {
+	if t := strings.ToLower(strings.TrimSpace(s)); t == "" || t == wordAuto {
 		return FrameworkAuto, nil
 	}
 	if k, ok := framework.ByName(framework.All(), s); ok {

@@ -27,6 +27,9 @@ func (b bounded) Read(p []byte) (int, error) {
 	return b.r.Read(p)
 }
 
+// gzipMagic begins every gzip file.
+const gzipMagic = "\x1f\x8b"
+
 // checkWhole reads r to its end and fails unless it is one JSON value, plain or gzipped, down to the gzip trailer and
 // the closing bracket. It looks at brackets and strings only: whether the value is a good trace is the reader's
 // business, whether it has an end is what a writer still at work changes. Memory is constant. I/O errors and the
@@ -34,7 +37,7 @@ func (b bounded) Read(p []byte) (int, error) {
 func checkWhole(ctx context.Context, r io.Reader) error {
 	br := bufio.NewReaderSize(bounded{ctx, r}, 256<<10)
 	head, _ := br.Peek(2) // its error comes again
-	src, packed := io.Reader(br), string(head) == "\x1f\x8b"
+	src, packed := io.Reader(br), string(head) == gzipMagic
 	if packed {
 		zr, err := gzip.NewReader(br)
 		if err != nil {

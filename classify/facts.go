@@ -197,6 +197,9 @@ func role(n *Name, r verdict, c Collective) Role {
 
 var inductorEmbedding = wordmatch.CompileAll(words("embedding"))
 
+// boolArguments are the spellings of a boolean template argument.
+var boolArguments = map[string]bool{"true": true, "(bool)1": true, "false": false, "(bool)0": false}
+
 // normalises says whether an exchange between GPUs ends with a norm: its name
 // says so, or the argument of a fused all-reduce does. FlashInfer and
 // TensorRT-LLM number what is fused, 0 being the plain all-reduce
@@ -215,11 +218,8 @@ func normalises(n *Name) bool {
 		}
 	}
 	for _, a := range n.TemplateArgs {
-		switch a {
-		case "true", "(bool)1":
-			return true
-		case "false", "(bool)0":
-			return false
+		if value, ok := boolArguments[a]; ok {
+			return value
 		}
 	}
 	return n.Family == familyAITER || reduceFusionWords.In(n.fn)

@@ -1,7 +1,9 @@
 package classify
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,6 +102,9 @@ var familyScope = map[string]string{
 // ncclPrefixes begin the function's name where a return type precedes it.
 var ncclPrefixes = []string{"nccl", "rccl", "msccl", "nvshmem"}
 
+// The namespaces of DeepSeek's inference library and of DeepEP in it.
+const scopeDeepSeek, scopeDeepEP = "dpsk", "ep"
+
 func detectFamily(n *Name) string {
 	s := n.Demangled
 	if s != "" {
@@ -114,7 +119,7 @@ func detectFamily(n *Name) string {
 			return f
 		}
 		// DeepSeek's inference library holds DeepEP beside its products.
-		if ns == "dpsk" && i+1 < len(n.Namespaces) && n.Namespaces[i+1] == "ep" {
+		if ns == scopeDeepSeek && i+1 < len(n.Namespaces) && n.Namespaces[i+1] == scopeDeepEP {
 			return familyDeepEP
 		}
 	}
@@ -232,6 +237,9 @@ var dtypeMarks = []struct {
 	{DTypeFP64, []string{"fp64", "f64", "double", "dgemm"}},
 }
 
+// int4Scopes are namespaces of products with weights of four bits.
+var int4Scopes = []string{"gptq", "awq"}
+
 // dType returns the narrowest operand type the name shows, such as "bf16",
 // "fp8" or "mxfp4", or "" when it shows none. The function's own name is asked
 // first, then its template arguments; parameter types never.
@@ -246,7 +254,7 @@ func (n *Name) dType() DType {
 		return dtypeMarks[k].dtype
 	}
 	for _, s := range n.Namespaces {
-		if s == "gptq" || s == "awq" || strings.Contains(s, "wna16") {
+		if slices.Contains(int4Scopes, s) || strings.Contains(s, "wna16") {
 			return DTypeINT4
 		}
 	}
@@ -350,6 +358,9 @@ var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4
 // longestOperands is how far into a name its operands are looked for.
 const longestOperands = 256
 
+// operandNames are the types that names of kernels spell otherwise.
+var operandNames = map[string]string{"e4m3": "fp8", "mxfp8": "fp8"}
+
 // operandType reads [Facts.Operand].
 func operandType(raw string) string {
 	if !strings.ContainsAny(raw, "xX") {
@@ -359,10 +370,8 @@ func operandType(raw string) string {
 	if m == nil {
 		return ""
 	}
-	if t := strings.ToLower(m[1]); t != "e4m3" && t != "mxfp8" {
-		return t
-	}
-	return "fp8"
+	t := strings.ToLower(m[1])
+	return cmp.Or(operandNames[t], t)
 }
 
 // opaque is the size in the type of what a kernel moves without looking into it.

@@ -59,12 +59,17 @@ func (n *Name) shortFunction(fn string) string {
 	return fn
 }
 
+// macroTile opens the part of a Tensile name that says its tile.
+const macroTile = "MT"
+
 // tensileLabel keeps the index letters and types of a Tensile name, and its macro tile:
 // Cijk_Alik_Bljk_BBS_…_MT128x256x32_….
 func tensileLabel(fn string) (string, bool) {
 	parts := strings.Split(fn, "_")
 	const head = 4 // three index words and the types
-	mt := slices.IndexFunc(parts, func(p string) bool { return len(p) > 2 && p[:2] == "MT" && wordmatch.IsDigit(p[2]) })
+	mt := slices.IndexFunc(parts, func(p string) bool {
+		return len(p) > 2 && strings.HasPrefix(p, macroTile) && wordmatch.IsDigit(p[2])
+	})
 	if mt < head {
 		return "", false
 	}

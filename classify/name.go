@@ -130,7 +130,7 @@ func (n *Name) setParts(parts []component, whole string) {
 func scopes(parts []component) []string {
 	var out []string
 	for _, p := range parts {
-		if base := strings.TrimSpace(p.base); base != anonymous && base != "<unnamed>" && !isNoiseComponent(base) {
+		if base := strings.TrimSpace(p.base); base != anonymous && base != unnamed && !isNoiseComponent(base) {
 			out = append(out, base)
 		}
 	}

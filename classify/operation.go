@@ -38,6 +38,9 @@ var emptyScopes = map[string]bool{
 	"impl": true, "detail": true, "kernel": true, "kernels": true, "internal": true, "device": true, "dev": true,
 }
 
+// plainScopes are scopes of a mangled name that hold kernels of any kind.
+var plainScopes = map[string]bool{"native": true, "kernel": true, "gemm": true}
+
 // operation finds what a generic kernel runs: the first template argument that
 // names code, looking through further wrappers.
 func operation(fn string, namespaces, args []string) (op string, scope []string) {
@@ -102,17 +105,22 @@ func stripCall(base string) string {
 	return strings.TrimSpace(base)
 }
 
+// opLast are wrappers whose arguments are <arg types…, op>.
+var opLast = map[string]bool{"BinaryFunctor": true, "AUnaryFunctor": true, "BUnaryFunctor": true}
+
+// multiTensor is PyTorch's wrapper of an op on lists of tensors.
+const multiTensor = "multi_tensor_apply_kernel"
+
 // codeArgument picks the template argument that names code rather than a
 // number, a type or an index.
 func codeArgument(wrapper string, args []string) (string, bool) {
-	switch wrapper {
-	case "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor":
-		// <arg types…, op>
+	switch {
+	case opLast[wrapper]:
 		if len(args) > 0 {
 			return args[len(args)-1], true
 		}
 		return "", false
-	case "multi_tensor_apply_kernel":
+	case wrapper == multiTensor:
 		// <metadata, functor, op…>: the functor says more than the op only
 		// when it is not one of the generic list functors.
 		for i, a := range args {
@@ -149,6 +157,7 @@ var plainTypes = map[string]bool{
 	"unsigned int": true, "unsigned long": true, "unsigned char": true, "signed char": true, "unsigned short": true,
 	"long long": true, "unsigned long long": true, "true": true, "false": true, "half": true, "__half": true,
 	"__nv_bfloat16": true, "__hip_bfloat16": true, "nv_bfloat16": true, "__bf16": true, "_Float16": true,
+	"cutlass::bfloat16_t": true, "cutlass::half_t": true,
 }
 
 // isPlainArgument reports a template argument that is a number, a constant or
@@ -163,6 +172,5 @@ func isPlainArgument(a string) bool {
 	case '(':
 		return !strings.HasPrefix(a, anonymous) // "(int)4", "(cute::UMMA::Major)0"
 	}
-	return strings.HasPrefix(a, "c10::") || strings.HasPrefix(a, "std::complex<") ||
-		a == "cutlass::bfloat16_t" || a == "cutlass::half_t"
+	return strings.HasPrefix(a, "c10::") || strings.HasPrefix(a, "std::complex<")
 }

@@ -81,7 +81,10 @@ func (b *brackets) push(c byte) {
 	}
 }
 
-const anonymous = "(anonymous namespace)"
+const (
+	anonymous = "(anonymous namespace)"
+	unnamed   = "<unnamed>"
+)
 
 // scanShape finds the qualified name and the argument list.
 func scanShape(s string) shape {
@@ -330,7 +333,7 @@ func (n *Name) readMangled(s string) {
 		return
 	}
 	for k, id := range n.TemplateArgs {
-		if wrappers[id] || familyScope[id] != "" || id == "native" || id == "kernel" || id == "gemm" {
+		if wrappers[id] || familyScope[id] != "" || plainScopes[id] {
 			continue
 		}
 		n.Operation = id

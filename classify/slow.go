@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 )
@@ -26,18 +27,16 @@ func Align(raw string) int {
 	return n
 }
 
+// capabilities are those of the generations that names spell.
+var capabilities = map[string]int{"volta": 70, "turing": 75}
+
 // BuiltFor is the compute capability that a product of this name was written for, such as 75; 0 where the name does
 // not say.
 func BuiltFor(raw string) int {
-	switch m := generation.FindStringSubmatch(raw); {
-	case m == nil:
+	m := generation.FindStringSubmatch(raw)
+	if m == nil {
 		return 0
-	case m[2] == "volta":
-		return 70
-	case m[2] == "turing":
-		return 75
-	default:
-		n, _ := strconv.Atoi(m[1])
-		return n
 	}
+	n, _ := strconv.Atoi(m[1])
+	return cmp.Or(n, capabilities[m[2]])
 }

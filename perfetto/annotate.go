@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/llmstrata/strata/internal/decimal"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -112,16 +113,16 @@ func writeTracks(out *bufio.Writer, t *trace.Trace, tracks []pftrace.Track) erro
 		return add(traceEvent{Ph: "M", Name: name, PID: annotationPID, TID: tid, Args: args})
 	}
 	err := errors.Join(
-		meta("process_name", annotationPID, map[string]any{"name": "passes and layers (strata)"}),
-		meta("process_sort_index", annotationPID, map[string]any{"sort_index": -1000}))
+		meta(kind.ProcessName, annotationPID, map[string]any{kind.KeyName: "passes and layers (strata)"}),
+		meta("process_sort_index", annotationPID, map[string]any{kind.SortIndex: -1000}))
 	if err != nil {
 		return err
 	}
 	for i, tr := range tracks {
 		tid := annotationPID + 1 + i
 		err := errors.Join(
-			meta("thread_name", tid, map[string]any{"name": tr.Name}),
-			meta("thread_sort_index", tid, map[string]any{"sort_index": i}))
+			meta(kind.ThreadName, tid, map[string]any{kind.KeyName: tr.Name}),
+			meta("thread_sort_index", tid, map[string]any{kind.SortIndex: i}))
 		if err != nil {
 			return err
 		}

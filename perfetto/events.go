@@ -107,7 +107,7 @@ func (s *selection) keeps(t *trace.Trace, e trace.Event) bool {
 	case event.LaneCounter:
 		return touches(s.devices[e.Device()], start, end)
 	}
-	if isWindowProcess(th.ProcessLabel) && th.ProcessLabel != "" {
+	if windowProcesses[th.ProcessLabel] && th.ProcessLabel != "" {
 		return true
 	}
 	if k := e.Kind(); k == event.GPUAnnotation || k == event.Sync || k == event.Overhead {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/kind"
 )
 
 // What is public: all that a redacted slice may still say. A text or field that
@@ -89,7 +90,7 @@ var commonFiles = words("srt v1 nn modules layers models model_executor managers
 // launchedKernel is the arg in which launch calls of ROCm name their kernel.
 const launchedKernel = "kernel"
 
-var shapeArgs = []string{"Input Dims", "Input dims", "Input type", "Input Strides", "Output Dims"}
+var shapeArgs = []string{kind.ArgInputDims, kind.AltInputDims, kind.ArgInputType, kind.ArgInputStrides, "Output Dims"}
 
 // flowPhases are the phases of arrows between events.
 var flowPhases = []byte{'s', 'f', 't'}
@@ -146,7 +147,7 @@ var metaTexts = map[string]*expression{
 // left of it. Strict allows known names of GPUs alone.
 func publicMeta(key string, v json.RawMessage, strict bool) json.RawMessage {
 	v = json.RawMessage(strings.TrimSpace(string(v)))
-	if !strict && key == "name" { // of a GPU
+	if !strict && key == kind.KeyName { // of a GPU
 		var text string
 		if json.Unmarshal(v, &text) == nil && len(text) <= longestGPU {
 			return v

@@ -166,8 +166,8 @@ func (r *redactor) metadata(e *rawEvent, name string) []byte {
 	for k, v := range e.Args {
 		var text string
 		switch {
-		case k == "sort_index" && number.get().Match(v):
-		case json.Unmarshal(v, &text) != nil || k != "name" && k != "labels":
+		case k == kind.SortIndex && number.get().Match(v):
+		case json.Unmarshal(v, &text) != nil || k != kind.KeyName && k != kind.Labels:
 			delete(e.Args, k)
 		case r.what.Names && !trackName.get().MatchString(text):
 			e.Args[k] = quote(strings.TrimSuffix(name, "_name"))

@@ -250,7 +250,7 @@ func threadOf(ev *scan.Event) threadKey {
 
 // chosen reports whether an event with a time belongs to the slice.
 func (s *selection) chosen(ev *scan.Event) bool {
-	if ev.PID.Text != nil && len(ev.PID.Text) < len("Spans")+2 && isWindowProcess(string(ev.PID.Text)) {
+	if ev.PID.Text != nil && windowProcesses[string(ev.PID.Text)] {
 		return true // marks where the recording began and ended: keeps the time axis
 	}
 	what, ok := s.kinds[string(ev.Cat)]
@@ -291,6 +291,5 @@ func (s *selection) chosen(ev *scan.Event) bool {
 	return touches(s.threads[threadOf(ev)], ev.TS, end)
 }
 
-// isWindowProcess reports whether pid is one of the pseudo-processes in which
-// Kineto marks the recording window.
-func isWindowProcess(pid string) bool { return pid == "Spans" || pid == "Traces" || pid == "" }
+// windowProcesses are the pseudo-processes in which Kineto marks the recording window.
+var windowProcesses = map[string]bool{"Spans": true, "Traces": true, "": true}

@@ -350,10 +350,11 @@ func (c *Config) displayName() string {
 	case c.ModelType != "":
 		return c.ModelType
 	}
-	name := strings.TrimSuffix(filepath.Base(c.Path), ".json")
-	if name == "config" {
-		name = filepath.Base(filepath.Dir(c.Path))
+	path := c.Path
+	if filepath.Base(path) == framework.ConfigFile {
+		path = filepath.Dir(path)
 	}
+	name := strings.TrimSuffix(filepath.Base(path), ".json")
 	if strings.Trim(name, `./\`) != "" {
 		return name
 	}

@@ -35,7 +35,12 @@ func (c *Config) setFFN(moe func(int) bool) {
 	}
 }
 
-// ffnsByType reads transformers' mlp_layer_types: dense, sparse, moe, hash_moe.
+// hashMoE is the type of layers that choose their experts by a hash of the token.
+const hashMoE = "hash_moe"
+
+var ffnTypes = map[string]string{"dense": ffnDense, "sparse": ffnMoE, "moe": ffnMoE, hashMoE: ffnMoE}
+
+// ffnsByType reads transformers' mlp_layer_types.
 func (c *Config) ffnsByType(f *fields) bool {
 	given := f.find("mlp_layer_types")
 	types := given.Strings()
@@ -44,16 +49,15 @@ func (c *Config) ffnsByType(f *fields) bool {
 	}
 	hash := 0
 	for i := range c.Layers {
-		switch t := types[i]; t {
-		case "dense":
-			c.Layers[i].FFN = ffnDense
-		case "sparse", "moe":
-			c.Layers[i].FFN = ffnMoE
-		case "hash_moe":
-			c.Layers[i].FFN, c.Layers[i].Hash = ffnMoE, true
+		l := &c.Layers[i]
+		if ffn, ok := ffnTypes[types[i]]; ok {
+			l.FFN = ffn
+		} else {
+			given.FailAt(i, "unknown MLP type %q", types[i])
+		}
+		if types[i] == hashMoE {
+			l.Hash = true
 			hash++
-		default:
-			given.FailAt(i, "unknown MLP type %q", t)
 		}
 	}
 	if c.NumHashLayers == 0 {

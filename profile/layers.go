@@ -45,6 +45,9 @@ func (c *Config) nameUnknown() {
 	}
 }
 
+// sharedIndexer is the type of a layer that uses the tokens of an earlier layer.
+const sharedIndexer = "shared"
+
 // sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer
 // selected, as GLM-5's later releases do: a list with "full" and "shared", a pattern of F and S, or every n-th layer
 // after the first ones.
@@ -52,7 +55,7 @@ func (c *Config) sharedTopK(f *fields) {
 	shared := func(i int) bool { return false }
 	if given := f.of(listKind, "indexer_types"); given.Given() {
 		list := given.Strings()
-		shared = func(i int) bool { return i < len(list) && list[i] == "shared" }
+		shared = func(i int) bool { return i < len(list) && list[i] == sharedIndexer }
 	} else if given := f.of(stringKind, "index_topk_pattern"); given.Given() {
 		pattern := given.Text()
 		shared = func(i int) bool { return i < len(pattern) && pattern[i] == 'S' }

@@ -67,8 +67,8 @@ func InferParallelism(h ParallelHints) (Parallelism, error) {
 	d.world = max(cmp.Or(d.world, h.WorldSize), names.Ranks)
 	args := h.serverArgs()
 	return Parallelism{
-		TP: d.ofDivided(h.Divided, inferSize(h.TP, args.TPSize, "tp", args.Path, names, d)),
-		EP: inferSize(h.EP, args.EPSize, "ep", args.Path, names, d),
+		TP: d.ofDivided(h.Divided, inferSize(h.TP, args.TPSize, kindTP, args.Path, names, d)),
+		EP: inferSize(h.EP, args.EPSize, kindEP, args.Path, names, d),
 	}, nil
 }
 
@@ -115,7 +115,10 @@ func (h *ParallelHints) serverArgs() *ServerArgs {
 	return &ServerArgs{}
 }
 
-// inferSize takes the best evidence for the size of one kind, "tp" or "ep".
+// kindTP and kindEP are kinds of parallelism, as files and groups are named for them.
+const kindTP, kindEP = "tp", "ep"
+
+// inferSize takes the best evidence for the size of one kind.
 func inferSize(flag, fromArgs int, kind, argsPath string, names runNames, d distributed) Size {
 	byName := names.Kinds[kind]
 	switch {
@@ -129,7 +132,7 @@ func inferSize(flag, fromArgs int, kind, argsPath string, names runNames, d dist
 		return Size{d.groups[kind], "process groups of distributedInfo"}
 	case d.world == 1:
 		return Size{1, "world_size of distributedInfo"}
-	case d.world > 1 && kind == "tp" && names.OnlyTP:
+	case d.world > 1 && kind == kindTP && names.OnlyTP:
 		return Size{d.world, "world_size of distributedInfo; the file's name knows tensor-parallel ranks only"}
 	case d.world > 1:
 		return Size{0, fmt.Sprintf("%d ranks in all", d.world)}
@@ -191,7 +194,7 @@ func groupSizes(raw []byte) (all []int, sizes map[string]int) {
 
 // groupWords say what a process group divides.
 var groupWords = map[string]string{
-	"tp": "tp", "tensor": "tp", "ep": "ep", "expert": "ep", "dp": "dp", "data": "dp", "pp": "pp", "pipeline": "pp",
+	"tp": kindTP, "tensor": kindTP, "ep": kindEP, "expert": kindEP, "dp": "dp", "data": "dp", "pp": "pp", "pipeline": "pp",
 	"cp": "cp", "context": "cp", "sp": "sp", "sequence": "sp",
 }
 

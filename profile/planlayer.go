@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -328,12 +329,11 @@ func (c *Config) planSelective(r Recurrent, conv, core, out PlanOp) []PlanOp {
 // product. Configs name the function only; the plain ones are those of GPT-2,
 // BERT, Falcon, Phi-2, OPT and Nemotron.
 func (c *Config) gated() bool {
-	switch strings.ToLower(c.Activation) {
-	case "relu", "relu2", "squared_relu", "gelu", "gelu_new", "gelu_fast", "gelu_python", "quick_gelu":
-		return false
-	}
-	return true
+	return !slices.Contains(plainActivations, strings.ToLower(c.Activation))
 }
+
+var plainActivations = []string{"relu", "relu2", "squared_relu", "gelu", "gelu_new", "gelu_fast", "gelu_python",
+	"quick_gelu"}
 
 // feed is a feed-forward part: the names of its first product, of that product
 // split, and of activation and second product.

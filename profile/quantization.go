@@ -20,25 +20,24 @@ func weightType(q object, method string) string {
 		}
 	}
 	bits := q.Lenient().Field("bits").Integer(1, 64) // GPTQ, AWQ
-	kind := "int"
+	kind := kindInteger
 	if groups := q.Field("config_groups"); groups.Kind() == objectKind && bits == 0 { // compressed-tensors, Quark
 		bits, kind = groupBits(groups.Object().Lenient())
 	}
 	if q.Lenient().Field("load_in_4bit").Flag() {
 		bits = 4
 	}
-	switch {
-	case kind == "float" && bits == 8:
-		return "fp8"
-	case kind == "float" && bits == 4:
-		return "nvfp4"
-	case bits == 4:
-		return "int4"
-	case bits == 8:
-		return "int8"
+	if kind != kindFloat {
+		kind = kindInteger
 	}
-	return ""
+	return weightTypes[kind][bits]
 }
+
+// The kinds of numbers that weights have; what is no float is read as an integer.
+const kindFloat, kindInteger = "float", "int"
+
+// weightTypes has the types of quantized weights by kind and bits.
+var weightTypes = map[string]map[int]string{kindFloat: {8: "fp8", 4: "nvfp4"}, kindInteger: {8: "int8", 4: "int4"}}
 
 // groupBits reads the weights' type of the only or of the first group by name.
 func groupBits(groups object) (bits int, kind string) {

@@ -31,8 +31,8 @@ type runNames struct {
 const anyRank = "rank"
 
 var rankMarkers = map[string]*regexp.Regexp{
-	"tp": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])tp([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
-	"ep": regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+	kindTP: regexp.MustCompile(`(?i)(?:^|[^a-z0-9])tp([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
+	kindEP: regexp.MustCompile(`(?i)(?:^|[^a-z0-9])ep([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
 
 	anyRank: regexp.MustCompile(`(?i)(?:^|[^a-z0-9])rank([-_]?)([0-9]{1,6})(?:[^a-z0-9]|$)`),
 }
@@ -97,7 +97,7 @@ func readRunNames(tracePath string) runNames {
 		}
 	}
 	out.Ranks = out.Kinds[anyRank].N
-	_, glued, ok := rankIn("tp", own)
+	_, glued, ok := rankIn(kindTP, own)
 	out.OnlyTP = ok && !glued && !otherMarker.MatchString(own) && !expertRank.MatchString(own)
 	return out
 }

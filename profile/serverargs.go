@@ -2,6 +2,7 @@ package profile
 
 import (
 	"io"
+	"slices"
 )
 
 // ServerArgs is what a server_args.json beside a trace says about the server.
@@ -133,6 +134,9 @@ func orSection(f *fields, name string, own *bool) *bool {
 	return own
 }
 
+// modeOff are the values of a mode of vLLM that does nothing.
+var modeOff = []string{"0", `"NONE"`}
+
 // compilation reads vLLM's compilation_config: mode (before: level) 0 does not compile, cudagraph_mode NONE has no
 // graphs.
 func (a *ServerArgs) compilation(f *fields) {
@@ -144,11 +148,11 @@ func (a *ServerArgs) compilation(f *fields) {
 		c := given.Object()
 		off := false
 		for _, name := range []string{"mode", "level"} {
-			if string(c.Fields[name]) == "0" || string(c.Fields[name]) == `"NONE"` {
+			if slices.Contains(modeOff, string(c.Fields[name])) {
 				a.Compile = &off
 			}
 		}
-		if s := string(c.Fields["cudagraph_mode"]); s == "0" || s == `"NONE"` {
+		if slices.Contains(modeOff, string(c.Fields["cudagraph_mode"])) {
 			a.Graphs = &off
 		}
 	}

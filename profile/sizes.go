@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -71,18 +72,14 @@ func (f *fields) truth(names ...string) bool { return f.of(boolKind, names...).F
 // shortDType is a type's name without its decoration: torch.bfloat16 → bf16.
 func shortDType(s string) string {
 	s = strings.TrimPrefix(strings.ToLower(s), "torch.")
-	switch {
-	case s == "bfloat16":
-		return "bf16"
-	case s == "float16" || s == "half":
-		return "fp16"
-	case s == "float32" || s == "float":
-		return "fp32"
-	case strings.HasPrefix(s, "float8"):
+	if strings.HasPrefix(s, "float8") {
 		return "fp8"
 	}
-	return s
+	return cmp.Or(shortDTypes[s], s)
 }
+
+var shortDTypes = map[string]string{"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32",
+	"float": "fp32"}
 
 // recurrent reads the sizes of linear attention (Qwen3-Next, Kimi-Linear) and of
 // state spaces (Nemotron-H, Bamba, Granite, Jamba).

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +111,9 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 	return out, nil
 }
 
+// exportedTables begin the names of tables of Nsight Systems.
+var exportedTables = []string{"CUPTI_ACTIVITY_KIND_", "TARGET_INFO_", "StringIds"}
+
 // isExportedTable reports whether a file is named like one of those that
 // Nsight Systems writes for --type parquetdir and arrowdir: a table each.
 func isExportedTable(name string) bool {
@@ -117,8 +121,7 @@ func isExportedTable(name string) bool {
 	if !ok {
 		base, ok = strings.CutSuffix(name, ".arrow")
 	}
-	return ok && (strings.HasPrefix(base, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(base, "TARGET_INFO_") ||
-		base == "StringIds")
+	return ok && slices.ContainsFunc(exportedTables, func(t string) bool { return strings.HasPrefix(base, t) })
 }
 
 func newFile(path string, info fs.FileInfo) File {

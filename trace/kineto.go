@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -39,8 +40,8 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 	return m, nil
 }
 
-// protonUnit is the key of the document that says in which unit Triton's profiler wrote times.
-const protonUnit = "displayTimeUnit"
+// protonUnit is the time unit of documents that Triton's profiler writes.
+const protonUnit = `"us"`
 
 // setRank completes the rank of m: what distributedInfo says, else the file's
 // name, else the args of collectives, if these agree. A name that says "rank" and
@@ -66,20 +67,20 @@ func (b *Builder) setRank(m *Meta, args collectiveRank) {
 func (m *Meta) set(key string, v json.RawMessage) {
 	ok := true
 	switch key {
-	case "baseTimeNanoseconds":
+	case kind.KeyBaseTime:
 		n, err := strconv.ParseInt(string(bytes.Trim(v, `"`)), 10, 64)
 		if ok = err == nil; ok {
 			m.BaseTime = n
 		}
-	case "traceName":
+	case kind.KeyTraceName:
 		ok = json.Unmarshal(v, &m.TraceName) == nil
-	case "schemaVersion":
+	case kind.KeySchemaVersion:
 		m.Format = string(bytes.Trim(v, `"`))
-	case "with_stack":
+	case kind.KeyWithStack:
 		m.WithStack, ok = truth(v)
-	case "record_shapes":
+	case kind.KeyRecordShapes:
 		m.RecordShape, ok = truth(v)
-	case "deviceProperties":
+	case kind.KeyDevices:
 		var ds []struct {
 			ID             DeviceID `json:"id"`
 			Name           string   `json:"name"`
@@ -99,7 +100,7 @@ func (m *Meta) set(key string, v json.RawMessage) {
 			m.Devices = append(m.Devices, GPU{ID: d.ID, Name: d.Name, MemoryBytes: d.TotalGlobalMem, SMs: d.NumSms,
 				ComputeMajor: d.ComputeMajor, ComputeMinor: d.ComputeMinor, WarpSize: d.WarpSize})
 		}
-	case "distributedInfo":
+	case kind.KeyDistributed:
 		m.Distributed = v
 		var di struct {
 			Rank      json.RawMessage `json:"rank"`
@@ -129,14 +130,11 @@ func wholeNumber(v json.RawMessage) (int, bool) {
 
 // truth reads 0, 1, true or false.
 func truth(v json.RawMessage) (value, ok bool) {
-	switch string(bytes.Trim(v, `"`)) {
-	case "1", "true", "True":
-		return true, true
-	case "0", "false", "False":
-		return false, true
-	}
-	return false, false
+	value, ok = truths[string(bytes.Trim(v, `"`))]
+	return value, ok
 }
+
+var truths = map[string]bool{"1": true, "true": true, "True": true, "0": false, "false": false, "False": false}
 
 // NOTE: other profilers write Chrome's trace format too. What of them can be
 // read like Kineto's is; for the rest it is said what the file is, and not that
@@ -155,7 +153,7 @@ func (b *Builder) chromeSource(values []scan.Meta) Source {
 		}
 	}
 	for _, v := range values {
-		if v.Key == protonUnit && string(v.Value) == `"us"` && len(b.t.queues) > 0 && b.noDevices() {
+		if v.Key == kind.KeyTimeUnit && string(v.Value) == protonUnit && len(b.t.queues) > 0 && b.noDevices() {
 			return SourceProton
 		}
 	}

@@ -18,8 +18,8 @@ func (s *shard) metadata(ev *scan.Event) {
 	if !ev.Has.Any(scan.HasName) || !ev.Has.Any(scan.HasArgs) || !ev.Has.Any(scan.HasPID) {
 		return
 	}
-	process := string(ev.Name) == "process_name"
-	if !process && string(ev.Name) != "thread_name" {
+	process := string(ev.Name) == kind.ProcessName
+	if !process && string(ev.Name) != kind.ThreadName {
 		return
 	}
 	var args struct {
@@ -136,7 +136,7 @@ func (s *shard) flow(ev *scan.Event) {
 		ev.ID.Text != nil || ev.PID.Text != nil || ev.TID.Text != nil {
 		return
 	}
-	if cat := string(ev.Cat); cat != "ac2g" && cat != "async_cpu_to_gpu" {
+	if cat := string(ev.Cat); cat != kind.FlowCategory && cat != kind.AltFlowCategory {
 		return
 	}
 	s.flows = append(s.flows, flow{uint64(ev.ID.Num), ev.TS, ev.PID.Num, ev.TID.Num, ev.Phase == 'f'})

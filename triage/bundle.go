@@ -250,11 +250,16 @@ func slug(heading string, used map[string]int) string {
 // maxReport bounds a report, in bytes: those of 16 ranks have some hundred kB.
 const maxReport = 64 << 20
 
+// reportEndings are those of files of published reports, which open with reportTitle.
+var reportEndings = []string{".md", ".txt"}
+
+const reportTitle = "Triage View"
+
 // isReport reports whether a file is one of a report: *.md or *.txt that opens with a
 // triage head.
 func isReport(path string) (bool, error) {
 	ext := strings.ToLower(filepath.Ext(path))
-	if fi, err := os.Stat(path); ext != ".md" && ext != ".txt" || err != nil || !fi.Mode().IsRegular() {
+	if fi, err := os.Stat(path); !slices.Contains(reportEndings, ext) || err != nil || !fi.Mode().IsRegular() {
 		return false, nil // a link to nothing, a pipe, whose writer may never come
 	}
 	f, err := atomicfile.Open(path)
@@ -264,7 +269,7 @@ func isReport(path string) (bool, error) {
 	defer f.Close()
 	sc := bufio.NewScanner(io.LimitReader(f, 4096))
 	for n := 0; n < 5 && sc.Scan(); n++ {
-		if strings.TrimLeft(sc.Text(), "# ") == "Triage View" {
+		if strings.TrimLeft(sc.Text(), "# ") == reportTitle {
 			return true, nil
 		}
 	}

@@ -31,6 +31,9 @@ func (a *analysis) modelText() string {
 	return strings.TrimSpace(text)
 }
 
+// modelUtils is a file among those of models that has none.
+const modelUtils = "utils"
+
 // findModelFiles collects the base names of the servers' and libraries' model files among the frames.
 func (a *analysis) findModelFiles() {
 	var out []string
@@ -41,7 +44,7 @@ func (a *analysis) findModelFiles() {
 			return
 		}
 		name := strings.TrimSuffix(fr.Path[i+len("models/"):], ".py")
-		if name != "utils" && name != "" && !slices.Contains(out, name) && len(out) < maxModelFiles {
+		if name != modelUtils && name != "" && !slices.Contains(out, name) && len(out) < maxModelFiles {
 			out = append(out, name)
 		}
 	}

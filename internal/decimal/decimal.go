@@ -146,12 +146,10 @@ func isNonFinite(s []byte) bool {
 	for i, c := range s {
 		low[i] = c | 0x20
 	}
-	switch string(low[:len(s)]) {
-	case "nan", "inf", "infinity":
-		return true
-	}
-	return false
+	return nonFinite[string(low[:len(s)])]
 }
+
+var nonFinite = map[string]bool{"nan": true, "inf": true, "infinity": true}
 
 // AppendMicros appends ns nanoseconds as decimal microseconds with exactly three
 // decimals, the form in which the profiler writes them.

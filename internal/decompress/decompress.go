@@ -173,7 +173,7 @@ func (d *Reader) choose(br *bufio.Reader, head []byte) error {
 			return err
 		}
 		d.dec, d.close = z, z.Close
-	case len(head) == 10 && string(head[:3]) == "BZh" &&
+	case len(head) == 10 && string(head[:3]) == bzip2Head &&
 		(string(head[4:]) == bzip2Block || string(head[4:]) == bzip2End):
 		d.format, d.dec = Bzip2, bzip2.NewReader(br)
 	case isZlib(head):
@@ -198,6 +198,7 @@ func (d *Reader) choose(br *bufio.Reader, head []byte) error {
 
 // The ten bytes of a bzip2 file's beginning are BZh, a level, and one of these.
 const (
+	bzip2Head  = "BZh"
 	bzip2Block = "\x31\x41\x59\x26\x53\x59"
 	bzip2End   = "\x17\x72\x45\x38\x50\x90"
 )

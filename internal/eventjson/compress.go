@@ -13,16 +13,13 @@ import (
 
 // Compression is how a file of this name is compressed, and like where the name does not say.
 func Compression(name string, like decompress.Format) decompress.Format {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".gz":
-		return decompress.Gzip
-	case ".zst":
-		return decompress.Zstd
-	case ".json":
-		return decompress.Plain
+	if f, ok := endings[strings.ToLower(filepath.Ext(name))]; ok {
+		return f
 	}
 	return like
 }
+
+var endings = map[string]decompress.Format{".gz": decompress.Gzip, ".zst": decompress.Zstd, ".json": decompress.Plain}
 
 // NewCompressor returns a writer that compresses to w. Its Close does not close w.
 func NewCompressor(w io.Writer, f decompress.Format) (io.WriteCloser, error) {

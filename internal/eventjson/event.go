@@ -87,20 +87,16 @@ func launches(e trace.Event) bool {
 
 // arrow connects a launch with what it launched.
 func (x *writer) arrow(i, pid, tid int, at int64, e trace.Event) {
-	ph := ""
-	switch {
-	case launches(e):
-		ph = "s"
-	case e.Kind().Lane() == event.LaneGPU && e.Launch().Valid():
-		ph = "f"
-	default:
+	begins, ends := launches(e), e.Kind().Lane() == event.LaneGPU && e.Launch().Valid()
+	if !begins && !ends {
 		return
 	}
-	x.open(ph, "ac2g", "ac2g", pid, tid, at)
-	x.b = strconv.AppendUint(append(x.b, `,"id":`...), x.correlation(i, e), 10)
-	if ph == "f" {
-		x.b = append(x.b, `,"bp":"e"`...)
+	ph, more := "s", ""
+	if !begins {
+		ph, more = "f", `,"bp":"e"`
 	}
+	x.open(ph, kind.FlowCategory, kind.FlowCategory, pid, tid, at)
+	x.b = append(strconv.AppendUint(append(x.b, `,"id":`...), x.correlation(i, e), 10), more...)
 	x.close()
 }
 
@@ -123,28 +119,28 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 	}
 	if d, ok := x.devices[i][e.Device()]; ok && (e.Kind().Lane() == event.LaneGPU || e.Kind() == event.GPUAnnotation ||
 		e.Kind() == event.Sync) {
-		key("device")
+		key(kind.ArgDevice)
 		b = strconv.AppendInt(b, int64(d), 10)
-		key("stream")
+		key(kind.ArgStream)
 		b = strconv.AppendInt(b, int64(e.Stream()), 10)
 	}
-	number("correlation", x.correlation(i, e))
-	number("External id", x.own(i, d.ExternalID))
-	number("graph id", d.GraphID)
-	number("graph node id", d.GraphNode)
-	number("bytes", uint64(max(0, d.Bytes)))
+	number(kind.ArgCorrelation, x.correlation(i, e))
+	number(kind.ArgExternalID, x.own(i, d.ExternalID))
+	number(kind.ArgGraphID, d.GraphID)
+	number(kind.ArgGraphNode, d.GraphNode)
+	number(kind.ArgBytes, uint64(max(0, d.Bytes)))
 	if grid, block, ok := strings.Cut(d.Shape, "|"); ok && list(grid) && list(block) {
-		key("grid")
+		key(kind.ArgGrid)
 		b = append(append(append(b, '['), grid...), ']')
-		key("block")
+		key(kind.ArgBlock)
 		b = append(append(append(b, '['), block...), ']')
 	}
 	if s := d.Shape; e.Kind().Lane() == event.LaneOp && s != "" && json.Valid([]byte(s)) {
-		key("Input Dims")
+		key(kind.ArgInputDims)
 		b = append(b, s...)
 	}
 	if s := d.CallStack; s != "" {
-		key("Call stack")
+		key(kind.ArgCallStack)
 		b = appendText(b, s)
 	}
 	if s := d.Domain; s != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/decimal"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
@@ -167,7 +168,7 @@ func (x *writer) addTracks(p *Part, pid int, prefix string) {
 	}
 	x.process(pid, prefix+"passes and layers (strata)", -partRoom+pid/partRoom)
 	for k, t := range p.Tracks {
-		x.meta(pid, k+1, "thread_name", `"name":`, t.Name)
+		x.meta(pid, k+1, kind.ThreadName, `"name":`, t.Name)
 		for _, s := range t.Spans {
 			x.open("X", x.o.Category, s.Name, pid, k+1, p.Trace.Raw(s.Start)+p.Shift)
 			x.duration(int64(s.End - s.Start))
@@ -199,14 +200,14 @@ func (x *writer) threads(p *Part, base int, prefix string, order int) []int {
 			x.process(pid, prefix+strings.TrimSpace(th.ProcessName+" "+own), order)
 		}
 		pids = append(pids, pid)
-		x.meta(pid, i+1, "thread_name", `"name":`, cmp.Or(th.Name,
+		x.meta(pid, i+1, kind.ThreadName, `"name":`, cmp.Or(th.Name,
 			"thread "+cmp.Or(th.Label, strconv.FormatInt(int64(th.ID), 10))))
 	}
 	return pids
 }
 
 func (x *writer) process(pid int, name string, order int) {
-	x.meta(pid, 0, "process_name", `"name":`, name)
+	x.meta(pid, 0, kind.ProcessName, `"name":`, name)
 	x.meta(pid, 0, "process_sort_index", `"sort_index":`, order)
 }
 

@@ -148,17 +148,25 @@ type Pass struct {
 	Decodes, Context int
 }
 
+// The stages of a pass.
+const (
+	idle    = "idle"
+	mixed   = "mixed"
+	prefill = "prefill"
+	decode  = "decode"
+)
+
 // Stage returns "prefill", "decode", "mixed" or "idle".
 func (p Pass) Stage() string {
 	switch {
 	case p.Idle:
-		return "idle"
+		return idle
 	case p.Prefills > 0 && p.Decodes > 0:
-		return "mixed"
+		return mixed
 	case p.Prefills > 0:
-		return "prefill"
+		return prefill
 	}
-	return "decode"
+	return decode
 }
 
 // tokens returns how many rows go through the model.

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// complete is the phase of an event with a duration, window the category of the one that covers all.
+const complete, window = "X", "Trace"
+
 // WriteInTurn writes a trace of several runs on one thread and one GPU that start
 // so far apart: those of an encoder and of a language model, for example, or of
 // steps of a slow host.
@@ -28,7 +31,7 @@ func WriteInTurn(w io.Writer, apart time.Duration, runs ...Config) error {
 			return err
 		}
 		for _, e := range run.Events {
-			if e["ph"] == "X" && e["cat"] != "Trace" {
+			if e["ph"] == complete && e["cat"] != window {
 				if err := later(e, i, apart); err != nil {
 					return err
 				}

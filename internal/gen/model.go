@@ -51,11 +51,11 @@ func stepName(d Dialect, number int, p Pass) string {
 	switch d {
 	case SGLang:
 		switch p.Stage() {
-		case "prefill":
+		case prefill:
 			return fmt.Sprintf("step[EXTEND bs=%d toks=%d]", p.Prefills, p.Tokens)
-		case "idle":
+		case idle:
 			return "step[IDLE bs=0]"
-		case "mixed":
+		case mixed:
 			return fmt.Sprintf("step[MIXED bs=%d toks=%d]", p.Prefills+p.Decodes, p.tokens())
 		}
 		return fmt.Sprintf("step[DECODE bs=%d]", p.Decodes)

@@ -261,13 +261,16 @@ func (t *table) dependency(o *overlapStat) (signal, risk string) {
 	return "serial risk low", riskLow
 }
 
+// anyModule is the function of every module.
+const anyModule = "forward"
+
 // serial reports whether two tight neighbours probably depend on each other:
 // one scope, one launching op, or kinds of work that feed each other.
 func (t *table) serial(x, y *Activity) bool {
 	if x.Known && y.Known {
 		px, fx := scopeParts(x.Site)
 		py, fy := scopeParts(y.Site)
-		if px == py || fx == fy && fx != "forward" && fx != "" {
+		if px == py || fx == fy && fx != anyModule && fx != "" {
 			return true
 		}
 	}

@@ -1,5 +1,11 @@
 package scan
 
+import (
+	"bytes"
+
+	"github.com/llmstrata/strata/internal/kind"
+)
+
 // field is what a value that is after an event's time is.
 type field uint8
 
@@ -39,69 +45,69 @@ func argField(key []byte) field {
 	switch len(key) {
 	case 4:
 		switch string(key) {
-		case "grid":
+		case kind.ArgGrid:
 			return fieldGrid
-		case "Rank":
+		case kind.ArgRank:
 			return fieldRank
 		}
 	case 5:
 		switch string(key) {
-		case "block":
+		case kind.ArgBlock:
 			return fieldBlock
-		case "bytes":
+		case kind.ArgBytes:
 			return fieldBytes
-		case "dtype":
+		case kind.ArgElementType:
 			return fieldExchange + ExchangeType
 		}
 	case 6:
 		switch string(key) {
-		case "device":
+		case kind.ArgDevice:
 			return fieldDevice
-		case "stream":
+		case kind.ArgStream:
 			return fieldStream
 		}
 	case 8:
 		switch string(key) {
-		case "graph id":
+		case kind.ArgGraphID:
 			return fieldGraphID
-		case "finished":
+		case kind.ArgFinished:
 			return fieldFinished
 		}
 	case 10:
 		switch string(key) {
-		case "Input Dims", "Input dims":
+		case kind.ArgInputDims, kind.AltInputDims:
 			return fieldDims
-		case "Call stack":
+		case kind.ArgCallStack:
 			return fieldStack
-		case "Input type":
+		case kind.ArgInputType:
 			return fieldTypes
 		}
 	case 11:
 		switch string(key) {
-		case "correlation":
+		case kind.ArgCorrelation:
 			return fieldCorrelation
-		case "External id", "external id":
+		case kind.ArgExternalID, kind.AltExternalID:
 			return fieldExternalID
 		}
 	case 13:
 		switch string(key) {
-		case "graph node id":
+		case kind.ArgGraphNode:
 			return fieldGraphNode
-		case "Input Strides":
+		case kind.ArgInputStrides:
 			return fieldStrides
-		case "In msg nelems":
+		case kind.ArgElements:
 			return fieldExchange + ExchangeElements
 		}
 	case 15:
-		if string(key) == "Concrete Inputs" {
+		if string(key) == kind.ArgInputValues {
 			return fieldValues
 		}
 	case 18:
-		if string(key) == "Process Group Name" {
+		if string(key) == kind.ArgGroupName {
 			return fieldExchange + ExchangeGroup
 		}
 	case 19:
-		if string(key) == "Process Group Ranks" {
+		if string(key) == kind.ArgGroupRanks {
 			return fieldExchange + ExchangeRanks
 		}
 	}
@@ -169,7 +175,7 @@ func (ev *Event) keep(what field, value []byte) {
 		ev.Stack = value[1 : len(value)-1]
 		ev.Has |= HasStack
 	case what == fieldFinished:
-		if string(value) == `"false"` || string(value) == "false" {
+		if string(bytes.Trim(value, `"`)) == kind.False {
 			ev.Has |= HasUnfinished
 		}
 	}

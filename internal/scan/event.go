@@ -1,5 +1,11 @@
 package scan
 
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/internal/kind"
+)
+
 // Has is a set of the fields that an event carries.
 type Has uint32
 
@@ -91,28 +97,27 @@ type Event struct {
 // isEventKey reports a key that an event may start with; only these mark an
 // event's start when the scanner looks for one (see doc.go).
 func isEventKey(k []byte) bool {
-	switch string(k) {
-	case "ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id", "s", "bp", "tts", "cname":
-		return true
-	}
-	return false
+	return eventKeys[string(k)]
 }
 
-// eventsKey is the key of a document's array of events.
-const eventsKey = "traceEvents"
+var eventKeys = words("ph cat name pid tid ts dur args id s bp tts cname")
 
 // isDocumentKey reports a key of a trace's document: that of its events, or one beside it.
-func isDocumentKey(k []byte) bool { return string(k) == eventsKey || isTopKey(k) }
+func isDocumentKey(k []byte) bool { return string(k) == kind.KeyEvents || isTopKey(k) }
 
 // isTopKey reports a key that is beside traceEvents in real files; only these
 // mark the end of a broken traceEvents array.
-func isTopKey(k []byte) bool {
-	switch string(k) {
-	case "traceName", "displayTimeUnit", "baseTimeNanoseconds", "schemaVersion", "deviceProperties",
-		"distributedInfo", "metadata", "otherData", "trace_id", "host_name", "with_stack", "record_shapes",
-		"with_flops", "with_modules", "profile_memory", "INFO", "WARNING", "ERROR", "systemTraceEvents",
-		"stackFrames", "samples", "cuda_runtime_version", "cuda_driver_version", "username":
-		return true
+func isTopKey(k []byte) bool { return topKeys[string(k)] }
+
+var topKeys = words("traceName displayTimeUnit baseTimeNanoseconds schemaVersion deviceProperties distributedInfo " +
+	"metadata otherData trace_id host_name with_stack record_shapes with_flops with_modules profile_memory INFO " +
+	"WARNING ERROR systemTraceEvents stackFrames samples cuda_runtime_version cuda_driver_version username")
+
+// words is the set of the words of a text.
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		set[w] = true
 	}
-	return false
+	return set
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/llmstrata/strata/internal/decimal"
+	"github.com/llmstrata/strata/internal/kind"
 )
 
 // NOTE: the hot path. parseEvent reads one event in one pass: it steps over
@@ -185,7 +186,7 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 			}
 		case 4:
 			switch {
-			case b[p] == '"' && string(key) == "name":
+			case b[p] == '"' && string(key) == kind.KeyName:
 				if p = skipString(b, p+1); p > 0 {
 					if name, nameEnd = vs, 0; ev.Has == HasPhase|HasCat {
 						nameEnd = p
@@ -193,7 +194,7 @@ func (f *parser) parseEvent(b []byte, p int, ev *Event) int {
 					ev.Name = b[vs+1 : p-1]
 					ev.Has |= HasName
 				}
-			case b[p] == '{' && string(key) == "args":
+			case b[p] == '{' && string(key) == kind.KeyArgs:
 				f.lesson.open(vs)
 				if p = f.args(b, p, false, ev); p > 0 {
 					f.lesson.close = p - 1
@@ -327,7 +328,7 @@ func (f *parser) time(b []byte, p int, bad Reason, field string) (int64, int) {
 	switch {
 	case err == nil:
 		return ns, end
-	case field == "dur" && (err == decimal.ErrNonFinite || string(text) == "null"):
+	case field == kind.KeyDuration && (err == decimal.ErrNonFinite || string(text) == kind.Null):
 		if f.fault.reason == ReasonNone {
 			f.fault = fault{RepairedDuration, field, p}
 		}
@@ -340,7 +341,7 @@ func (f *parser) time(b []byte, p int, bad Reason, field string) (int64, int) {
 // duration parses "dur".
 func (f *parser) duration(b []byte, p int, ev *Event) int {
 	ev.Has &^= HasDur | HasBadDur
-	d, end := f.time(b, p, LostNumber, "dur")
+	d, end := f.time(b, p, LostNumber, kind.KeyDuration)
 	switch {
 	case end < 0 || f.fault.reason == LostNumber:
 	case f.fault.reason == RepairedDuration && f.fault.pos == p:

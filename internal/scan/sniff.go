@@ -41,9 +41,12 @@ const nsysTables = "; of an Nsight Systems report make an SQLite database instea
 // wideText is what is said of texts that some shells write when redirecting.
 const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
 
+// tarMagic is in the first header of an archive.
+const tarMagic = "ustar"
+
 // isTar reports a POSIX or GNU tar archive, whose magic is in the middle of
 // its first header.
-func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
+func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == tarMagic }
 
 // Sniff looks at the first bytes of a stream (a few hundred are enough). It
 // returns "" if they may begin trace JSON, damaged perhaps, and otherwise what

@@ -1,5 +1,7 @@
 package scan
 
+import "github.com/llmstrata/strata/internal/kind"
+
 // NOTE: what is around the events: documents, their keys, and what is broken there.
 
 // maxTopKey is the longest top-level key that is looked at.
@@ -48,7 +50,7 @@ func (m *machine) key(b []byte, p int, eof bool) (next int, more bool) {
 			continue
 		}
 		key := b[p+1 : n-1]
-		if c := b[v]; string(key) == eventsKey && c == '[' {
+		if c := b[v]; string(key) == kind.KeyEvents && c == '[' {
 			m.beginEvents()
 			return v + 1, false
 		}

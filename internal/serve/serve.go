@@ -148,7 +148,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	case http.MethodOptions:
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
 		// Chromium asks before a public page may reach a loopback address.
-		if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+		if r.Header.Get("Access-Control-Request-Private-Network") != "" {
 			h.Set("Access-Control-Allow-Private-Network", "true")
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -179,6 +179,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// loopback is the name of this machine.
+const loopback = "localhost"
+
 // loopbackHost reports whether the host of a request is this machine, and the port that of the listener.
 func loopbackHost(ln net.Listener, host string) bool {
 	_, port, err := net.SplitHostPort(ln.Addr().String())
@@ -190,7 +193,7 @@ func loopbackHost(ln net.Listener, host string) bool {
 		return false
 	}
 	ip := net.ParseIP(name)
-	return strings.EqualFold(name, "localhost") || (ip != nil && ip.IsLoopback())
+	return strings.EqualFold(name, loopback) || (ip != nil && ip.IsLoopback())
 }
 
 // countingWriter counts the body bytes that were accepted for sending.

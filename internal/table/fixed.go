@@ -2,6 +2,7 @@ package table
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -347,9 +348,7 @@ func withUnit(word, next string) bool {
 	if c := word[len(word)-1]; c < '0' || c > '9' {
 		return false
 	}
-	switch strings.TrimRight(next, ".,:;)") {
-	case "%", "ms", "µs", "s", "×":
-		return true
-	}
-	return false
+	return slices.Contains(units, strings.TrimRight(next, ".,:;)"))
 }
+
+var units = []string{"%", "ms", "µs", "s", "×"}

@@ -52,12 +52,15 @@ func Distilled(tb testing.TB, name string) string {
 	return path
 }
 
+// configs is the folder of models' configs.
+const configs = "configs"
+
 // standIn returns the distilled copy of a reference trace under the name and
 // compression of the original, or the reduced copy of a model's config; "" where
 // there is none.
 func standIn(tb testing.TB, rel string) string {
 	tb.Helper()
-	if path.Dir(rel) == "configs" {
+	if path.Dir(rel) == configs {
 		reduced := filepath.Join(Root(tb), "testdata", filepath.FromSlash(rel))
 		if _, err := os.Stat(reduced); err != nil {
 			return ""

@@ -165,9 +165,8 @@ func declaresModule(path string) (bool, error) {
 	defer f.Close()
 	sc := bufio.NewScanner(f)
 	for sc.Scan() {
-		fields := strings.Fields(sc.Text())
-		if len(fields) >= 2 && fields[0] == "module" {
-			return fields[1] == Module, nil
+		if name, ok := strings.CutPrefix(sc.Text(), "module "); ok {
+			return name == Module, nil
 		}
 	}
 	return false, sc.Err()

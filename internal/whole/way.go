@@ -23,7 +23,7 @@ type Way struct {
 func New(f *testing.F) Way {
 	f.Helper()
 	debug.SetGCPercent(800)
-	if flag.Lookup("test.fuzzworker").Value.String() == "true" {
+	if given("test.fuzzworker") {
 		runtime.GOMAXPROCS(1) // each core has a worker; without others' turns an input reaches the same code each time
 	}
 	return Way{f.TempDir()}
@@ -31,12 +31,13 @@ func New(f *testing.F) Way {
 
 // fuzzing reports whether inputs are made up, not only those kept tried.
 func fuzzing() bool {
-	for _, name := range []string{"test.fuzz", "test.fuzzworker"} {
-		if f := flag.Lookup(name); f != nil && f.Value.String() != "" && f.Value.String() != "false" {
-			return true
-		}
-	}
-	return false
+	return given("test.fuzz") || given("test.fuzzworker")
+}
+
+// given reports whether a flag has another value than its default.
+func given(name string) bool {
+	f := flag.Lookup(name)
+	return f != nil && f.Value.String() != f.DefValue
 }
 
 // Share calls do for one of n numbers when fuzzing, which the input's bytes

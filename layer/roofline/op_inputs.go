@@ -191,10 +191,13 @@ func (in *Inputs) Value(i int) string {
 	return strings.TrimSpace(in.Values[i])
 }
 
+// pythonTrue is True, in lower case.
+const pythonTrue = "true"
+
 // Flag reports whether input i is the scalar True, or the number of a mask.
 func (in *Inputs) Flag(i int) bool {
 	n := in.Ints(i)
-	return strings.EqualFold(in.Value(i), "true") || len(n) == 1 && n[0] != 0
+	return strings.EqualFold(in.Value(i), pythonTrue) || len(n) == 1 && n[0] != 0
 }
 
 // Ints returns the numbers of input i, a scalar or a list: "[1, 1]", "(2,2)", "3".

@@ -578,7 +578,7 @@ func convBackward(in *Inputs) (Work, bool) {
 func masks(text string) (out [3]bool) {
 	for i, word := range strings.FieldsFunc(strings.ToLower(text), separates) {
 		if i < len(out) {
-			out[i] = word == "true" || word == "1"
+			out[i] = word == pythonTrue || word == "1"
 		}
 	}
 	return out

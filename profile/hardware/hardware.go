@@ -138,7 +138,9 @@ var dtypes = []string{"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp6", "fp4
 
 func parse(columns, fields []string) (GPU, error) {
 	g := GPU{FLOP: map[string]Figure{}, Measured: map[string]Figure{}, Part: 1}
-	texts := map[string]*string{"id": &g.ID, "vendor": &g.Vendor, "arch": &g.Arch, "capability": &g.Capability}
+	var pattern string
+	texts := map[string]*string{"id": &g.ID, "vendor": &g.Vendor, "arch": &g.Arch, "capability": &g.Capability,
+		"pattern": &pattern}
 	var units, memory, cache Figure
 	figures := map[string]struct {
 		to   *Figure
@@ -150,8 +152,6 @@ func parse(columns, fields []string) (GPU, error) {
 		text, err := fields[i], error(nil)
 		if to := texts[column]; to != nil {
 			*to = text
-		} else if column == "pattern" {
-			g.pattern, err = regexp.Compile(text)
 		} else {
 			var f Figure
 			f, err = figure(text)
@@ -166,6 +166,10 @@ func parse(columns, fields []string) (GPU, error) {
 		if err != nil {
 			return g, fmt.Errorf("%s %q: %w", column, text, err)
 		}
+	}
+	var err error
+	if g.pattern, err = regexp.Compile(pattern); err != nil {
+		return g, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	g.Units, g.Memory, g.Cache = int(units.Value), int64(memory.Value), int64(cache.Value)
 	if g.ID == "" {

@@ -17,15 +17,21 @@ const extraStoredAPINames = "nsys_stored_api_names"
 // nsys that exported the file, as a JSON string.
 const extraProductVersion = "nsys_product_version"
 
+// The rows of the table of metadata that are read.
+const (
+	rowSchemaVersion  = "EXPORT_SCHEMA_VERSION"
+	rowProductVersion = "EXPORT_PRODUCT_VERSION"
+)
+
 // readMeta reads the schema version and the session's start.
 func (l *loader) readMeta() error {
 	m := &l.b.Meta
 	m.Extra = map[string]json.RawMessage{}
 	err := l.db.scan("META_DATA_EXPORT", []string{"name", "value"}, func(r row) error {
 		switch r.Text(0) {
-		case "EXPORT_SCHEMA_VERSION":
+		case rowSchemaVersion:
 			m.Format = r.Text(1)
-		case "EXPORT_PRODUCT_VERSION":
+		case rowProductVersion:
 			m.Extra[extraProductVersion], _ = json.Marshal(r.Text(1))
 		}
 		return nil

@@ -209,41 +209,50 @@ const (
 // hasValue reports whether the value of an annotation is kept.
 func (k argKey) hasValue() bool { return k > keyNone && k < keyEvidence }
 
+// The names of annotations of stages, which [Write] makes.
+const (
+	altDevice = "device id"
+	altStream = "stream id"
+)
+
+// evidenceOf has the annotations that say what an event is.
+var evidenceOf = map[string]evidence{
+	"cbid":      hasCallID,
+	"Python id": hasPython, "Python module id": hasPython, "Python parent id": hasPython,
+	kind.ArgInputDims: hasInputs, kind.ArgInputType: hasInputs, kind.ArgInputStrides: hasInputs,
+	kind.ArgInputValues: hasInputs,
+	"Sequence number":   hasSequence, "Fwd thread id": hasSequence, "Collective name": hasSequence,
+	"context": hasContext, "context id": hasContext, "queued": hasContext, "registers per thread": hasContext,
+	"warps per SM": hasContext, "kind": hasContext,
+	"cuda_sync_kind": hasSync,
+}
+
 // keyOf is the key of an annotation's name.
 func keyOf(name []byte) argKey {
 	switch string(name) {
-	case "correlation":
+	case kind.ArgCorrelation:
 		return keyCorrelation
-	case "External id", "external id":
+	case kind.ArgExternalID, kind.AltExternalID:
 		return keyExternal
-	case "device", "device id":
+	case kind.ArgDevice, altDevice:
 		return keyDevice
-	case "stream", "stream id":
+	case kind.ArgStream, altStream:
 		return keyStream
-	case "graph id":
+	case kind.ArgGraphID:
 		return keyGraph
-	case "graph node id":
+	case kind.ArgGraphNode:
 		return keyNode
-	case "bytes":
+	case kind.ArgBytes:
 		return keyBytes
 	case argDomain:
 		return keyDomain
-	case "grid":
+	case kind.ArgGrid:
 		return keyGrid
-	case "block":
+	case kind.ArgBlock:
 		return keyBlock
-	case "cbid":
-		return keyEvidence + argKey(hasCallID)
-	case "Python id", "Python module id", "Python parent id":
-		return keyEvidence + argKey(hasPython)
-	case "Input Dims", "Input type", "Input Strides", "Concrete Inputs":
-		return keyEvidence + argKey(hasInputs)
-	case "Sequence number", "Fwd thread id", "Collective name":
-		return keyEvidence + argKey(hasSequence)
-	case "context", "context id", "queued", "registers per thread", "warps per SM", "kind":
-		return keyEvidence + argKey(hasContext)
-	case "cuda_sync_kind":
-		return keyEvidence + argKey(hasSync)
+	}
+	if has, ok := evidenceOf[string(name)]; ok {
+		return keyEvidence + argKey(has)
 	}
 	return keyNone
 }
@@ -317,12 +326,12 @@ func (d *reader) categoryKind(category uint32, name string) event.Kind {
 	k := &d.kinds[category]
 	if *k == 0 {
 		switch text := d.texts[category]; text {
-		case "nvtx":
+		case kind.Category(kind.Range):
 			*k = event.Range
-		case "mark":
+		case kind.Category(kind.Mark):
 			*k = event.Mark
 		default:
-			*k = event.Kind(kind.Of(text, ""))
+			*k = event.Kind(kind.OfCategory(text))
 		}
 	}
 	if *k == event.Frame {

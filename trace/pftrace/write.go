@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/wire"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -354,14 +355,14 @@ func (x *writer) args(m []byte, e trace.Event, d *trace.EventData) []byte {
 			m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, name), argInt, v))
 		}
 	}
-	whole("correlation", x.correlation(e, d))
-	whole("External id", d.ExternalID)
-	whole("bytes", uint64(d.Bytes))
+	whole(kind.ArgCorrelation, x.correlation(e, d))
+	whole(kind.ArgExternalID, d.ExternalID)
+	whole(kind.ArgBytes, uint64(d.Bytes))
 	if e.Kind() == event.Sync {
-		m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, "device"), argInt, uint64(e.Device())))
-		m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, "stream"), argInt, uint64(e.Stream())))
+		m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, kind.ArgDevice), argInt, uint64(e.Device())))
+		m = wire.Msg(m, eventArg, wire.Num(wire.Str(nil, argName, kind.ArgStream), argInt, uint64(e.Stream())))
 	}
-	for name, s := range map[string]string{"Input Dims": d.Shape, argDomain: d.Domain} {
+	for name, s := range map[string]string{kind.ArgInputDims: d.Shape, argDomain: d.Domain} {
 		if s != "" { // an event has at most one of them
 			m = wire.Msg(m, eventArg, wire.Str(wire.Str(nil, argName, name), argString, s))
 		}
@@ -390,13 +391,14 @@ func (x *writer) stage(e trace.Event, d *trace.EventData, stage uint64) []byte {
 	extra := func(name string, v int64) {
 		m = wire.Msg(m, stageExtra, wire.Str(wire.Str(nil, 1, name), 2, strconv.FormatInt(v, 10)))
 	}
-	extra("device id", int64(e.Device()))
-	extra("stream id", int64(e.Stream()))
+	extra(altDevice, int64(e.Device()))
+	extra(altStream, int64(e.Stream()))
 	for _, f := range []struct {
 		name  string
 		value int64
-	}{{"correlation", int64(x.correlation(e, d))}, {"external id", int64(d.ExternalID)}, {"graph id", int64(d.GraphID)},
-		{"graph node id", int64(d.GraphNode)}, {"bytes", d.Bytes}} {
+	}{{kind.ArgCorrelation, int64(x.correlation(e, d))}, {kind.AltExternalID, int64(d.ExternalID)},
+		{kind.ArgGraphID, int64(d.GraphID)},
+		{kind.ArgGraphNode, int64(d.GraphNode)}, {kind.ArgBytes, d.Bytes}} {
 		if f.value != 0 {
 			extra(f.name, f.value)
 		}

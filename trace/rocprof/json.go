@@ -23,8 +23,13 @@ type extent struct{ X, Y, Z int64 }
 
 func (e extent) list() [3]int64 { return [3]int64{e.X, e.Y, e.Z} }
 
-// kernelDispatch is the list of kernels.
-const kernelDispatch = "kernel_dispatch"
+// The lists of records that are read; counterCollection is one of callbacks.
+const (
+	kernelDispatch    = "kernel_dispatch"
+	memoryCopy        = "memory_copy"
+	markerAPI         = "marker_api"
+	counterCollection = "counter_collection"
+)
 
 // record is what all records of buffers have, and what those of some kinds have.
 type record struct {
@@ -215,10 +220,20 @@ func (r *reader) skip() error {
 // decode reads a value of a record.
 func (r *reader) decode(v any) error { return ended(r.dec.Decode(v)) }
 
+// The values of a process that are read.
+const (
+	partMetadata  = "metadata"
+	partAgents    = "agents"
+	partStrings   = "strings"
+	partSymbols   = "kernel_symbols"
+	partCallbacks = "callback_records"
+	partBuffers   = "buffer_records"
+)
+
 // part reads one value of a process.
 func (r *reader) part(key string) error {
 	switch key {
-	case "metadata":
+	case partMetadata:
 		var m struct {
 			PID  int64 `json:"pid"`
 			Node struct {
@@ -230,7 +245,7 @@ func (r *reader) part(key string) error {
 		}
 		r.process, r.scope = m.PID, strconv.FormatInt(m.PID, 10)
 		return nil
-	case "agents":
+	case partAgents:
 		return r.array(func() error {
 			var a agent
 			if err := r.decode(&a); err != nil {
@@ -244,7 +259,7 @@ func (r *reader) part(key string) error {
 			}
 			return nil
 		})
-	case "strings":
+	case partStrings:
 		var s struct {
 			Buffer  names `json:"buffer_records"`
 			Markers []struct {
@@ -260,7 +275,7 @@ func (r *reader) part(key string) error {
 			r.markers[m.Key] = m.Value
 		}
 		return nil
-	case "kernel_symbols":
+	case partSymbols:
 		return r.array(func() error {
 			var s struct {
 				ID        int64  `json:"kernel_id"`
@@ -275,9 +290,9 @@ func (r *reader) part(key string) error {
 				strings.TrimSuffix(s.Name, ".kd")))
 			return nil
 		})
-	case "callback_records":
+	case partCallbacks:
 		return r.object(func(key string) error {
-			if key != "counter_collection" {
+			if key != counterCollection {
 				return r.skip()
 			}
 			return r.array(func() error {
@@ -294,7 +309,7 @@ func (r *reader) part(key string) error {
 				return nil
 			})
 		})
-	case "buffer_records":
+	case partBuffers:
 		dispatches := 0
 		err := r.object(func(key string) error {
 			return r.array(func() error {
@@ -352,7 +367,7 @@ func (r *reader) record(list string) error {
 	case kernelDispatch:
 		r.l.add(r.dispatch(&x))
 		return nil
-	case "memory_copy":
+	case memoryCopy:
 		device := r.device(x.Target)
 		if device == trace.None {
 			device = r.device(x.Source)
@@ -360,7 +375,7 @@ func (r *reader) record(list string) error {
 		e.Kind, e.Name, e.Device, e.Bytes = event.Memcpy, copyName(operation), device, x.Bytes
 		r.l.add(activity{e, x.Stream.Handle, 0})
 		return nil
-	case "marker_api":
+	case markerAPI:
 		e.Kind, e.Correlation = event.Annotation, 0
 		if text := r.markers[x.Correlation.Internal]; text != "" {
 			e.Name = text

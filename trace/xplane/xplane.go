@@ -199,6 +199,28 @@ func (p *plane) entry(ofEvents bool, b []byte) error {
 	return err
 }
 
+// Names of stats: of events, of GPUs, of the task.
+const (
+	statCorrelation = "correlation_id"
+	statKernel      = "kernel_details"
+	statCopy        = "memcpy_details"
+	statSet         = "Memset_details"
+	statOp          = "hlo_op"
+	statModule      = "hlo_module"
+	statFrameworkOp = "tf_op"
+	statName        = "name"
+
+	statVendor    = "device_vendor"
+	statCores     = "core_count"
+	statMemory    = "memory_size"
+	statBandwidth = "memory_bandwidth"
+	statClock     = "clock_rate"
+	statType      = "device_type_string"
+	statGPU       = "gpu_device_name"
+
+	statStartTime = "profile_start_time"
+)
+
 // values are the stats of one event that are read, by name.
 type values struct {
 	correlation               uint64
@@ -212,18 +234,18 @@ func (p *plane) values(lists ...[]stat) (v values) {
 			text = p.stats[s.number]
 		}
 		switch p.stats[s.id] {
-		case "correlation_id":
+		case statCorrelation:
 			v.correlation = uint64(s.number)
 			if text != "" {
 				v.correlation, _ = strconv.ParseUint(text, 10, 64) // 0, which is none, where it is no number
 			}
-		case "kernel_details", "memcpy_details", "Memset_details":
+		case statKernel, statCopy, statSet:
 			v.details = text
-		case "hlo_op":
+		case statOp:
 			v.op = text
-		case "hlo_module":
+		case statModule:
 			v.module = text
-		case "tf_op", "name":
+		case statFrameworkOp, statName:
 			v.name = text
 		}
 	}
@@ -308,7 +330,7 @@ func (r *reader) plane(p *plane) error {
 		}
 	case p.name == taskPlane:
 		for _, s := range p.own {
-			if p.stats[s.id] == "profile_start_time" {
+			if p.stats[s.id] == statStartTime {
 				r.b.Meta.BaseTime = s.number
 			}
 		}
@@ -321,21 +343,21 @@ func (r *reader) gpu(p *plane, id trace.DeviceID) {
 	g := trace.GPU{ID: id}
 	for _, s := range p.own {
 		switch p.stats[s.id] {
-		case "device_vendor":
+		case statVendor:
 			g.Name = s.text
 			if s.kind == statRef {
 				g.Name = p.stats[s.number]
 			}
-		case "core_count":
+		case statCores:
 			g.SMs = int(s.number)
-		case "memory_size":
+		case statMemory:
 			g.MemoryBytes = s.number
-		case "memory_bandwidth":
+		case statBandwidth:
 			g.Bandwidth = s.number
-		case "clock_rate":
+		case statClock:
 			const kiloPerMega = 1000
 			g.MaxClockMHz = float64(s.number) / kiloPerMega
-		case "device_type_string", "gpu_device_name":
+		case statType, statGPU:
 			if s.text != "" {
 				g.Name = s.text
 			}

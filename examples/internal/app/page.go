@@ -78,26 +78,23 @@ type Browser struct {
 
 // FindBrowser returns the browser of this computer.
 func FindBrowser() Browser {
-	var name string
-	var args []string
-	switch runtime.GOOS {
-	case "darwin":
-		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler"}
-	default:
+	command := openers[runtime.GOOS]
+	if command == nil {
 		// Without a display the tool would start a text browser, or wait.
 		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 			return Browser{SSH: sshAddress(os.Getenv("SSH_CONNECTION"))}
 		}
-		name = "xdg-open"
+		command = []string{"xdg-open"}
 	}
-	path, err := exec.LookPath(name)
+	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return Browser{}
 	}
-	return Browser{Open: func(url string) error { return exec.Command(path, append(args, url)...).Run() }}
+	return Browser{Open: func(url string) error { return exec.Command(path, append(command[1:], url)...).Run() }}
 }
+
+// openers are the commands that open a web page, of systems without X or Wayland.
+var openers = map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}
 
 // sshAddress is the address of this machine in SSH_CONNECTION, which has the client's address and port and then the
 // server's; "" without one.

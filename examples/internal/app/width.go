@@ -33,10 +33,13 @@ func (e *Env) width(stdout io.Writer) int {
 	return 0
 }
 
+// plainTerminal is the TERM of a terminal that has no colours.
+const plainTerminal = "dumb"
+
 // color reports whether results may be coloured: on a terminal that can, and
 // whose user did not say no.
 func color(stdout io.Writer) bool {
-	return Terminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return Terminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != plainTerminal
 }
 
 // checkWidth refuses widths that no table can have.

@@ -40,34 +40,36 @@ type LiveServer struct {
 // NewLiveServer starts a server that ends with the test.
 func NewLiveServer(t *testing.T, prefill, decode string) *LiveServer {
 	s := &LiveServer{Prefill: prefill, Decode: decode}
+	var routes http.ServeMux
+	routes.HandleFunc("/server_info", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"model_path": "Qwen/Qwen3-8B", "tokenizer_path": "x", "tp_size": 1, "internal_states": [{}]}`)
+	})
+	routes.HandleFunc("/generate", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"text": "four", "meta_info": {"completion_tokens": 4}}`)
+	})
+	routes.HandleFunc("/start_profile", func(_ http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		s.Armed, s.Starts = true, append(s.Starts, body)
+		s.dir, _ = body["output_dir"].(string)
+	})
+	routes.HandleFunc("/stop_profile", func(w http.ResponseWriter, _ *http.Request) {
+		s.Stops++
+		if !s.Armed {
+			http.Error(w, "Profiling is not in progress", http.StatusInternalServerError)
+			return
+		}
+		s.Armed = false
+		if err := s.leave(); err != nil {
+			t.Error(err)
+		}
+	})
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		switch r.URL.Path {
-		case "/server_info":
-			fmt.Fprint(w, `{"model_path": "Qwen/Qwen3-8B", "tokenizer_path": "x", "tp_size": 1, "internal_states": [{}]}`)
-		case "/generate":
-			fmt.Fprint(w, `{"text": "four", "meta_info": {"completion_tokens": 4}}`)
-		case "/start_profile":
-			var body map[string]any
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-				t.Error(err)
-			}
-			s.Armed, s.Starts = true, append(s.Starts, body)
-			s.dir, _ = body["output_dir"].(string)
-		case "/stop_profile":
-			s.Stops++
-			if !s.Armed {
-				http.Error(w, "Profiling is not in progress", http.StatusInternalServerError)
-				return
-			}
-			s.Armed = false
-			if err := s.leave(); err != nil {
-				t.Error(err)
-			}
-		default:
-			http.NotFound(w, r)
-		}
+		routes.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
 	return s

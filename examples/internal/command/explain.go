@@ -49,6 +49,8 @@ func ruleTopics() []finding.Topic {
 	return all
 }
 
+const flagJSON, flagFormat = "--json", "--format"
+
 // explain prints what an identifier means, or all of them.
 func explain(args []string, stdout, stderr io.Writer) int {
 	format, id := app.Text, ""
@@ -56,13 +58,13 @@ func explain(args []string, stdout, stderr io.Writer) int {
 		switch a := args[i]; {
 		case app.AsksHelp(args[i:]):
 			return exitCode(stderr, printed(io.WriteString(stdout, explainUsage)))
-		case a == "--json":
+		case a == flagJSON:
 			format = app.JSON
-		case a == "--format" && i+1 < len(args):
+		case a == flagFormat && i+1 < len(args):
 			i++
 			format = app.Format(args[i])
-		case strings.HasPrefix(a, "--format="):
-			format = app.Format(strings.TrimPrefix(a, "--format="))
+		case strings.HasPrefix(a, flagFormat+"="):
+			format = app.Format(strings.TrimPrefix(a, flagFormat+"="))
 		case strings.HasPrefix(a, "-") || id != "":
 			fmt.Fprint(stderr, explainUsage)
 			return app.ExitUsage

@@ -375,10 +375,11 @@ func qwen3NextCompiled() Served {
 		})
 }
 
-// rocm are the names that AMD's libraries give what NVIDIA's call otherwise, by their beginnings.
-var rocm = [][2]string{
-	{"deep_gemm::", "_gemm_a8w8_blockscale_kernel_"},
-	{"nvjet_", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x256_MI16x16x1_SN_"},
+// rocm are the names that AMD's libraries give what NVIDIA's call otherwise, by their beginnings; "*" is what
+// follows the beginning.
+var rocm = []struct{ begin, name string }{
+	{"deep_gemm::", "_gemm_a8w8_blockscale_kernel_*"},
+	{"nvjet_", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x256_MI16x16x1_SN_*"},
 	{"flashinfer::norm::GemmaFused", "aiter::add_rmsnorm_quant_kernel_gemma"},
 	{"flashinfer::norm::Gemma", "aiter::rmsnorm_kernel_gemma"},
 	{"flashinfer::norm::Fused", "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi8ELb1E"},
@@ -403,11 +404,8 @@ var rocm = [][2]string{
 func translate(names []string) {
 	for i, n := range names {
 		for _, r := range rocm {
-			if strings.HasPrefix(n, r[0]) {
-				names[i] = r[1]
-				if r[0] == "nvjet_" || r[0] == "deep_gemm::" {
-					names[i] += strings.TrimPrefix(n, r[0])
-				}
+			if rest, ok := strings.CutPrefix(n, r.begin); ok {
+				names[i] = strings.Replace(r.name, "*", rest, 1)
 				break
 			}
 		}

@@ -163,6 +163,9 @@ func (e *encoder) trackOf(ev event) uint64 {
 	return e.track(ev.PID, ev.TID, "", "")
 }
 
+// callArgs are the args of calls that stay.
+var callArgs = []string{"cbid", "correlation"}
+
 // begin is the begin of a slice, with its args as annotations.
 func (e *encoder) begin(ev event, track uint64) []byte {
 	m := wire.Num(wire.Num(wire.Num(nil, 9, 1), 11, track), 10, e.names.of(ev.Name))
@@ -171,7 +174,7 @@ func (e *encoder) begin(ev event, track uint64) []byte {
 	}
 	call := ev.Cat == runtimeCalls || ev.Cat == driverCalls
 	for _, name := range slices.Sorted(maps.Keys(ev.Args)) {
-		if call && name != "cbid" && name != "correlation" {
+		if call && !slices.Contains(callArgs, name) {
 			continue
 		}
 		m = wire.Msg(m, 4, annotation(name, ev.Args[name]))
