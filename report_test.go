@@ -220,6 +220,45 @@ func TestReportOfSeveralModels(t *testing.T) {
 	}
 }
 
+// TestDraftsAreInTheirTargetsSteps: means per step are over the target's passes in the report, triage and the host's
+// verdict, and the time of a step has its drafts in it.
+func TestDraftsAreInTheirTargetsSteps(t *testing.T) {
+	run := func(layers int, passes ...gen.Pass) gen.Config {
+		return gen.Config{Seed: 4, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(layers, gen.Layer{}), Hidden: 4096},
+			Passes: passes}
+	}
+	step := gen.Pass{Decodes: 8, Context: 500}
+	target, draft := run(32, step), run(1, step)
+	var b bytes.Buffer
+	err := gen.WriteInTurn(&b, 20*time.Millisecond, target, draft, draft, target, draft, draft, target, draft, draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "drafts.json")
+	writeFile(t, path, b.String())
+	r := reported(t, path, strata.ReportOptions{})
+	const steps = 3
+	var time time.Duration
+	for _, p := range r.Passes {
+		time += p.Wall
+	}
+	if len(r.Passes) != 3*steps || r.Passes[1].Stage != layer.StageDraft || r.Passes[3].Stage == layer.StageDraft {
+		t.Fatalf("passes %+v, want a target and two drafts in turn", r.Passes)
+	}
+	of := r.Analyses()
+	if h := of.Host.Ranks[0]; h.Steps != steps || h.CompleteSteps != steps {
+		t.Errorf("the host's verdict counts %d steps, %v complete ones", h.Steps, h.CompleteSteps)
+	}
+	if len(of.Triage.Stages) != 1 {
+		t.Fatalf("%d stages, want the target's", len(of.Triage.Stages))
+	}
+	s := of.Triage.Stages[0]
+	if x := s.Exposure; s.Steps != steps || x.Steps != steps || x.CompleteSteps != steps || s.StepNS != int64(time)/steps {
+		t.Errorf("triage counts %d steps of %d ns, its exposure %d, %v complete ones; want %d of %d ns", s.Steps, s.StepNS,
+			x.Steps, x.CompleteSteps, steps, int64(time)/steps)
+	}
+}
+
 // TestReportWithoutDurations: where no GPU activity lasts, nothing is said of idle time; where one does, it is.
 func TestReportWithoutDurations(t *testing.T) {
 	for dur, want := range map[string]string{"0": "is unknown", "3": "The GPU "} {

@@ -99,7 +99,7 @@ type account struct {
 	d      *deviceWork
 	steps  []stepAccount   // in order of the device's time, disjoint
 	pauses []interval.Span // in or between them, no part of them
-	found  int             // steps of the device, including those without kernels, and the trace as one
+	found  int             // steps of the device, a draft's with its target's, including those without kernels
 	names  map[nameKey]*nameSum
 	drains map[trace.NameID]*nameSum // host work after a call that emptied the queue
 	top    []gapAccount
@@ -159,7 +159,11 @@ func (a *account) findSteps() {
 	if a.d.pass == nil { // the trace counts as one step
 		found = nil
 	}
-	a.found = len(found)
+	for _, s := range found {
+		if a.d.layers.StepOf(s.Index) == s.Index {
+			a.found++
+		}
+	}
 	if list := a.d.layers.Passes; found == nil && len(list) > 0 {
 		window = interval.Span{Start: int64(list[0].Start), End: int64(list[0].End)}
 	}

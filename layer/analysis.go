@@ -76,6 +76,7 @@ type Device struct {
 
 	of         *Analysis
 	columns    columns
+	stepOf     []int                        // of the passes: see StepOf
 	stepShares []float64                    // of the passes: how much of a step each is
 	stepEnds   []trace.Time                 // of the passes: where the next one starts, if that is after their end
 	waits      []HostWait                   // between steps

@@ -123,8 +123,8 @@ func (d *Device) StepTime(p int) time.Duration {
 
 // StepShare is how much of a step pass p is: 1, or, where the window cuts it, its time over the mean time of the
 // complete passes of its stage and model, where there are any. The mean step of some passes, the sum of their
-// [Device.StepTime] over the sum of their shares, is that of the complete ones. A draft's pass is 0 where its target
-// generates: the step is the target's, and ends when that runs again.
+// [Device.StepTime] over the sum of their shares, is that of the complete ones. It is 0 of a draft's pass that is part of
+// the step of its target.
 func (d *Device) StepShare(p int) float64 {
 	if d.stepShares == nil { // not of an analysis
 		return 1
@@ -149,19 +149,42 @@ func (d *Device) findStepShares() {
 			complete[kind{f.Stage, f.Model}] = sum{s.time + d.StepTime(p), s.passes + 1}
 		}
 	}
-	generates := slices.ContainsFunc(d.Passes, func(f ForwardPass) bool {
-		return !slices.Contains([]Stage{StageDraft, StagePrefill, StageIdle, StageCapture}, f.Stage)
-	})
 	d.stepShares = make([]float64, len(d.Passes))
 	for p := range d.Passes {
 		f := &d.Passes[p]
-		d.stepShares[p] = 1
-		if f.Stage == StageDraft && generates {
-			d.stepShares[p] = 0
+		if d.StepOf(p) != p {
 			continue
 		}
+		d.stepShares[p] = 1
 		if s := complete[kind{f.Stage, f.Model}]; f.Partial != whole && s.time > 0 {
 			d.stepShares[p] = float64(d.StepTime(p)) * float64(s.passes) / float64(s.time)
+		}
+	}
+}
+
+// serves reports whether a pass runs the target on requests.
+func (p *ForwardPass) serves() bool {
+	return p.Stage != StageDraft && p.Stage != StageIdle && p.Stage != StageCapture
+}
+
+// StepOf is the pass whose step pass p is part of: p itself, or, of a draft's pass, that of the target before it, which
+// ends when the target runs again. Drafts before the first pass of a target are part of that one's step.
+func (d *Device) StepOf(p int) int {
+	if d.stepOf == nil { // not of an analysis
+		return p
+	}
+	return d.stepOf[p]
+}
+
+// findStepOf says of which step each pass is part.
+func (d *Device) findStepOf() {
+	d.stepOf = make([]int, len(d.Passes))
+	target := slices.IndexFunc(d.Passes, func(f ForwardPass) bool { return f.serves() })
+	for p := range d.Passes {
+		if d.stepOf[p] = p; d.Passes[p].serves() {
+			target = p
+		} else if d.Passes[p].Stage == StageDraft && target >= 0 {
+			d.stepOf[p] = target
 		}
 	}
 }
@@ -207,6 +230,7 @@ func (d *Device) findStepEnds() {
 	if d.of != nil && d.of.trace != nil {
 		d.findWaits()
 	}
+	d.findStepOf()
 	d.findStepShares()
 }
 

@@ -85,7 +85,7 @@ func (a *Device) chooseSteady(ended func() error) {
 
 // works says whether the pass computes layers of the model for requests.
 func (p *ForwardPass) works() bool {
-	return p.NumLayers > 0 && p.Stage != StageDraft && p.Stage != StageIdle && p.Stage != StageCapture
+	return p.NumLayers > 0 && p.serves()
 }
 
 // sameWork says whether two complete passes do the same work as far as their annotations show.

@@ -195,8 +195,10 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 		}
 		if pass != before {
 			before = pass
-			x.steps++
 			x.complete += d.StepShare(pass)
+			if d.StepOf(pass) == pass {
+				x.steps++
+			}
 			if d.Passes[pass].Basis() == finding.OfWindow {
 				x.whole++
 			}

@@ -12,38 +12,40 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// perStep is the mean step of the stage: that of its complete passes (see [layer.Device.StepShare]), and their time
-// per token where all say how many they process;
-// 0 where not known, or where the passes are of several models: no step takes the mean of a text encoder's and a
-// denoiser's.
+// perStep is the mean complete step of the stage, drafts' passes included, and the time per token where all say how
+// many they process; 0 where not known, or where the passes are of several models: no step takes the mean of a text
+// encoder's and a denoiser's.
 func (s *stageWork) perStep() (step, token int64) {
-	var ns, passes, tokens int64
+	var ns, steps, tokens int64
 	known, models := true, map[string]bool{}
 	for _, w := range s.parts {
 		for i := range w.Analysis.Devices {
 			d := &w.Analysis.Devices[i]
 			stage := w.Stages.Pass[d.ID]
 			for p := range d.Passes {
-				fp := &d.Passes[p]
+				of := d.StepOf(p)
+				fp := &d.Passes[of]
 				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.Basis() == finding.OfWindow ||
 					fp.Partial != "" {
 					continue
 				}
-				ns += int64(d.StepTime(p))
-				passes++
+				if ns += int64(d.StepTime(p)); of != p {
+					continue
+				}
+				steps++
 				models[d.ModelOf(p)] = true
 				tokens += fp.Tokens
 				known = known && fp.Tokens > 0
 			}
 		}
 	}
-	if passes == 0 || len(models) > 1 {
+	if steps == 0 || len(models) > 1 {
 		return 0, 0
 	}
 	if known {
 		token = ns / tokens
 	}
-	return ns / passes, token
+	return ns / steps, token
 }
 
 // figuresTitle names the line of a stage; where no stage is known it is that of the steps.

@@ -188,11 +188,11 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		fmt.Fprintf(&b, " on %d GPUs (times are sums over them)", s.Devices)
 	}
 	if s.Steps > 0 && s.PassStage != layer.StageCapture {
-		whole := float64(s.Steps)
-		if s.Exposure != nil {
-			whole = s.Exposure.CompleteSteps
+		complete := float64(s.Steps)
+		if x := s.Exposure; x != nil && x.Steps > 0 { // which counts each device's
+			complete *= x.CompleteSteps / float64(x.Steps)
 		}
-		b.WriteString(", " + table.Steps(s.Steps, whole))
+		b.WriteString(", " + table.Steps(s.Steps, complete))
 		if s.Batch > 0 {
 			fmt.Fprintf(&b, " of %s", table.Counted(s.Batch, "request", "requests"))
 		}

@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -97,16 +96,13 @@ func Join(words []string, last string) string {
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
-// Steps counts steps; whole is their number where one that the window cuts counts as the part that it is, and a draft's
-// with that of its target.
-func Steps(n int, whole float64) string {
-	switch {
-	case whole == float64(n), whole == 0: // drafts alone
-		return Counted(n, "step", "steps")
-	case whole == math.Trunc(whole):
-		return fmt.Sprintf("%s (drafts count with their targets: %s)", Counted(n, "step", "steps"), Fixed(whole, 0))
+// Steps counts steps; complete is their number where one that the window cuts counts as the part that it is.
+func Steps(n int, complete float64) string {
+	steps := Counted(n, "step", "steps")
+	if complete == float64(n) {
+		return steps
 	}
-	return fmt.Sprintf("%s (cut ones count in part: %s)", Counted(n, "step", "steps"), Fixed(whole, 2))
+	return fmt.Sprintf("%s (cut ones count in part: %s)", steps, Fixed(complete, 2))
 }
 
 // UpperFirst begins a sentence with a word of ASCII.

@@ -22,7 +22,7 @@ const (
 )
 
 // Order are the stages of passes by number. Passes of other stages count for the one that has the same published
-// word: verify and draft passes are decode, as a server runs them in its decode loop.
+// word: verify passes are decode. A draft's pass has the stage of its target's step.
 var Order = [NumStages]layer.Stage{
 	StagePrefill: layer.StagePrefill,
 	StageDecode:  layer.StageDecode,
@@ -68,7 +68,7 @@ func stagesOf(a *layer.Analysis, hint int8) *Stages {
 		d := &a.Devices[i]
 		list := make([]int8, len(d.Passes))
 		for p := range d.Passes {
-			if list[p] = stageIndex(d.Passes[p].Stage); list[p] == NoStage {
+			if list[p] = stageIndex(d.Passes[d.StepOf(p)].Stage); list[p] == NoStage {
 				list[p] = hint
 			}
 		}
@@ -125,7 +125,7 @@ type StepCount struct {
 }
 
 // countSteps counts the steps of each stage: passes of several GPUs that one
-// step launched count once.
+// step launched count once, a draft's with its target's.
 func (s *Stages) countSteps(a *layer.Analysis) []StepCount {
 	out := make([]StepCount, NumStages)
 	seen := map[int]bool{}
@@ -134,7 +134,7 @@ func (s *Stages) countSteps(a *layer.Analysis) []StepCount {
 		for p := range d.Passes {
 			fp := &d.Passes[p]
 			st := s.Pass[d.ID][p]
-			if seen[fp.Step] || fp.Kernels == 0 || st == NoStage || fp.Basis() == finding.OfWindow {
+			if seen[fp.Step] || d.StepOf(p) != p || fp.Kernels == 0 || st == NoStage || fp.Basis() == finding.OfWindow {
 				continue
 			}
 			seen[fp.Step] = true
