@@ -296,7 +296,7 @@ func WriteHostHTML(w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis
 		p.Notes = append(p.Notes, x.Evidence)
 	}
 	if h := &v.Headroom; h.WallNS > 0 {
-		p.Figures = []page.Figure{{Value: table.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)},
+		p.Figures = []page.Figure{{Value: table.Duration(time.Duration(h.WallNS)), Name: "in " + v.Basis.Span()},
 			{Value: table.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"},
 			{Value: table.Duration(time.Duration(h.IdleNS)), Name: "idle"},
 			{Value: table.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
@@ -306,7 +306,7 @@ func WriteHostHTML(w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis
 	}
 	idle := page.Table{Caption: "Idle GPU time by cause",
 		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), page.Number("Whole window"),
-			page.Number("In the " + string(v.Basis)), page.Number(v.Basis.Of().Percent()), page.Code("Mostly in")}}
+			page.Number("In " + v.Basis.Span()), page.Number(v.Basis.Percent()), page.Code("Mostly in")}}
 	for _, c := range v.Idle {
 		var lines []string
 		for _, n := range c.Names[:min(len(c.Names), 3)] {

@@ -35,7 +35,7 @@ func (a *account) advice(v *Verdict, p *params) []Action {
 		if n := f.Place.Name; n != "" && !c.saysItself() {
 			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(int64(f.Total), f.Advice, fmt.Sprintf("for %s %s (%s) %s%s", percent(c.Share), v.Basis.Of().Title(),
+		add(int64(f.Total), f.Advice, fmt.Sprintf("for %s %s (%s) %s%s", percent(c.Share), v.Basis.Title(),
 			nanos(c.StepsNS), c.Cause.Info().Why, largest))
 	}
 	for _, d := range r.Drains {
@@ -184,7 +184,7 @@ func (a *account) recordAdvice(v *Verdict) []Action {
 		add(launches, nanos(v.Headroom.UnknownNS)+" of idle time is unexplained")
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
 		add("Look at the kernels: run `strata triage` and `strata light`.",
-			"the host costs "+percent(v.Headroom.Share)+" "+v.Basis.Of().Title())
+			"the host costs "+percent(v.Headroom.Share)+" "+v.Basis.Title())
 	}
 	return out
 }

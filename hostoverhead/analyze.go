@@ -126,10 +126,7 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 	}
 	r, acc := &v.Ranks[v.Deciding], accounts[v.Deciding]
 	v.Verdict, v.Headroom, v.Idle = r.Verdict, r.Headroom, r.Idle
-	v.Basis = BasisSteps
-	if acc.basis() == finding.OfWindow {
-		v.Basis = BasisWindow
-	}
+	v.Basis = acc.basis()
 	v.Health = acc.l.w.layers.Health.Status
 	var err error
 	if v.published = acc.l.w.published; v.published == nil {

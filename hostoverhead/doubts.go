@@ -46,9 +46,9 @@ func (a *account) doubts(v *Verdict, p *params) Doubts {
 			"the window has only %s; a running server has more", table.Counted(r.Kernels, "kernel", "kernels")),
 		doubtIf(r.Captures, DoubtGraphCapture, finding.Low,
 			"the window captures graphs: it shows a server's start-up, not serving"),
-		doubtIf(v.Basis == BasisWindow, DoubtNoSteps, finding.Medium,
+		doubtIf(v.Basis == finding.OfWindow, DoubtNoSteps, finding.Medium,
 			"no steps were found: shares are of the window, which includes start-up and pauses"),
-		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps && r.ColdStart == "", DoubtFewSteps, finding.Medium,
+		doubtIf(v.Basis != finding.OfWindow && r.Steps < p.FewSteps && r.ColdStart == "", DoubtFewSteps, finding.Medium,
 			"the window has only %s; other steps may differ",
 			table.Counted(r.Steps, "step", "steps")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
@@ -121,8 +121,8 @@ func (a *account) tracing(v *Verdict, p *params) finding.Finding {
 		weight = finding.Low
 	}
 	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, DoubtPythonTracing, weight,
-		"Python stacks slow host code; at a %s speedup without them, host overhead is %s of the %s",
-		table.Times(p.TracingCost, 0), percent(rest), v.Basis)
+		"Python stacks slow host code; at a %s speedup without them, host overhead is %s of %s",
+		table.Times(p.TracingCost, 0), percent(rest), v.Basis.Span())
 }
 
 // pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow

@@ -310,14 +310,14 @@ func TestSummaries(t *testing.T) {
 		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33–1.54× speedup), depending on who " +
 			"causes the unexplained idle time"},
 	} {
-		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
+		v := Verdict{Verdict: c.verdict, Basis: finding.OfStep, Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
 	for steps, want := range map[float64]string{0: "250 ns of 1.00 µs of step time", 1: "250 ns of 1.00 µs per step",
 		2.5: "100 ns of 400 ns per step"} {
-		v := Verdict{Verdict: Yes, Basis: BasisSteps, Headroom: head, Ranks: []RankVerdict{{CompleteSteps: steps}}}
+		v := Verdict{Verdict: Yes, Basis: finding.OfStep, Headroom: head, Ranks: []RankVerdict{{CompleteSteps: steps}}}
 		if got := v.summary(); got != "host overhead: "+want+" (at most a 1.33× speedup)" {
 			t.Errorf("%v steps: %s", steps, got)
 		}

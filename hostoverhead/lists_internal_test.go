@@ -97,7 +97,7 @@ func TestGapsThatAreAskedFor(t *testing.T) {
 
 // TestIdleTimeInWords: groups without idle time are no rows, a nanosecond is enough.
 func TestIdleTimeInWords(t *testing.T) {
-	v := Verdict{Basis: "steps", Idle: []IdleCause{{Group: finding.HostWork, Cause: finding.HostCode, NS: 1,
+	v := Verdict{Basis: finding.OfStep, Idle: []IdleCause{{Group: finding.HostWork, Cause: finding.HostCode, NS: 1,
 		Names: []IdleName{{Name: "f", Where: "g"}}},
 		{Group: finding.DispatchGroup, Cause: finding.GPUDispatch, Names: []IdleName{{}}}}}
 	n, text := rowsOf(t, func(b *table.Writer) { v.writeIdle(b, &RankVerdict{}) }, "host")

@@ -28,6 +28,6 @@ func (v *Verdict) disagreement() string {
 		return ""
 	}
 	return fmt.Sprintf("The published metrics say %s by how long the GPU is idle (%s of the window) and how long "+
-		"launch calls take, not by why it is idle; host overhead is %s of the %s.",
-		p.Verdict, percent(float64(p.Metrics.GPUIdle)), percent(v.Headroom.Share), v.Basis)
+		"launch calls take, not by why it is idle; host overhead is %s of %s.",
+		p.Verdict, percent(float64(p.Metrics.GPUIdle)), percent(v.Headroom.Share), v.Basis.Span())
 }

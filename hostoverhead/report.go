@@ -74,20 +74,20 @@ func (v *Verdict) answer() string {
 	largest := v.largestName()
 	switch on := v.Ranks[v.Deciding].DependsOn; {
 	case on != "":
-		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on,
-			percentOf(h.HostNS, h.WallNS), v.Basis)
+		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of %s", on,
+			percentOf(h.HostNS, h.WallNS), v.Basis.Span())
 	case v.Ranks[v.Deciding].ColdStart != "":
-		return fmt.Sprintf("%s; in a steady run it may be ahead. As recorded the host causes %s of the %s",
-			v.Ranks[v.Deciding].ColdStart, percentOf(h.HostNS, h.WallNS), v.Basis)
+		return fmt.Sprintf("%s; in a steady run it may be ahead. As recorded the host causes %s of %s",
+			v.Ranks[v.Deciding].ColdStart, percentOf(h.HostNS, h.WallNS), v.Basis.Span())
 	case v.Ranks[v.Deciding].Captures:
 		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s",
 			nanos(h.HostNS), nanos(h.WallNS))
 	case v.Verdict == Inconclusive:
 		return fmt.Sprintf("host overhead is %s–%s %s (at most %s), depending on who causes the unexplained idle time",
-			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), v.Basis.Of().Title(),
+			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), v.Basis.Title(),
 			table.WithArticle(between(h.AtMost, h.WithUnknown))+" speedup"+ofWindow(h.WithUnknown))
 	case v.Verdict == No:
-		return fmt.Sprintf("host overhead is %s %s (at most %s)", percentOf(h.HostNS, h.WallNS), v.Basis.Of().Title(),
+		return fmt.Sprintf("host overhead is %s %s (at most %s)", percentOf(h.HostNS, h.WallNS), v.Basis.Title(),
 			table.WithArticle(speedup(h.AtMost)))
 	}
 	var words []string
@@ -96,7 +96,7 @@ func (v *Verdict) answer() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	r, each := &v.Ranks[v.Deciding], v.Basis.Of().Title()
+	r, each := &v.Ranks[v.Deciding], v.Basis.Title()
 	host, wall := h.HostNS, h.WallNS
 	if n := r.CompleteSteps; n > 0 {
 		host, wall, each = int64(float64(host)/n), int64(float64(wall)/n), "per step"
@@ -229,10 +229,10 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	}
 	rows = append(rows, []string{"all", "", nanos(h.IdleNS), percentOf(h.IdleNS, h.WallNS),
 		nanos(r.WindowNS - r.BusyNS), ""})
-	title := fmt.Sprintf("Time of the %s: %s, busy %s (%s), idle %s", v.Basis, nanos(h.WallNS), nanos(h.BusyNS),
+	title := fmt.Sprintf("Time of %s: %s, busy %s (%s), idle %s", v.Basis.Span(), nanos(h.WallNS), nanos(h.BusyNS),
 		percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
-	columns := []table.Column{table.Text("idle"), table.Text("cause"), table.Number("in the " + string(v.Basis)),
-		table.Number(v.Basis.Of().Title()), table.Number("in the window"), table.Text("largest").Limit(narrowName)}
+	columns := []table.Column{table.Text("idle"), table.Text("cause"), table.Number("in " + v.Basis.Span()),
+		table.Number(v.Basis.Title()), table.Number("in the window"), table.Text("largest").Limit(narrowName)}
 	twice := !slices.ContainsFunc(rows, func(row []string) bool { return row[2] != row[4] })
 	if twice { // the steps hold all idle time of the window
 		columns = slices.Delete(columns, 4, 5)
@@ -246,7 +246,7 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 		if c.NS != c.StepsNS {
 			window = fmt.Sprintf(", and for %s of the window", nanos(c.NS))
 		}
-		b.Say("Copies and memsets alone keep the GPU busy for %s of the %s (%s)%s.", nanos(c.StepsNS), v.Basis,
+		b.Say("Copies and memsets alone keep the GPU busy for %s of %s (%s)%s.", nanos(c.StepsNS), v.Basis.Span(),
 			percent(c.Share), window)
 	}
 	for _, d := range r.Drains {
@@ -352,7 +352,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 			exchange = math.NaN()
 		}
 		steps := fmt.Sprint(r.Steps)
-		if v.Basis == BasisWindow {
+		if v.Basis == finding.OfWindow {
 			steps = table.None
 		}
 		return append(append([]string{r.name(), r.GPU, verdict, steps, table.Count(int64(r.Kernels))},

@@ -205,23 +205,6 @@ type Action struct {
 	Count int   `json:"count,omitempty"`
 }
 
-// Basis is what the shares of a verdict are of, in the words of its document.
-type Basis string
-
-// The bases.
-const (
-	BasisSteps  Basis = "steps"  // the time of the steps
-	BasisWindow Basis = "window" // the complete window: no steps were found
-)
-
-// Of is what the shares are of, in the words of findings.
-func (b Basis) Of() finding.Basis {
-	if b == BasisSteps {
-		return finding.OfStep
-	}
-	return finding.OfWindow
-}
-
 // Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to
 // do.
 //
@@ -233,9 +216,9 @@ type Verdict struct {
 	Confidence finding.Band `json:"confidence"`
 	Summary    string       `json:"summary"` // the verdict as one sentence
 	// Basis says what the shares are of.
-	Basis     Basis    `json:"basis"`
-	Threshold float64  `json:"threshold"` // the share of the host from which it is YES
-	Headroom  Headroom `json:"headroom"`
+	Basis     finding.Basis `json:"basis"`
+	Threshold float64       `json:"threshold"` // the share of the host from which it is YES
+	Headroom  Headroom      `json:"headroom"`
 	// Idle is that of the deciding device.
 	Idle []IdleCause `json:"idle"`
 	// Findings are what makes the window or the verdict doubtful, then those of the deciding device.

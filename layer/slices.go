@@ -123,8 +123,8 @@ func (d *Device) StepTime(p int) time.Duration {
 
 // StepShare is how much of a step pass p is: 1, or, where the window cuts it, its time over the mean time of the
 // complete passes of its stage and model, where there are any. The mean step of some passes, the sum of their
-// [Device.StepTime] over the sum of their shares, is that of the complete ones. It is 0 of a draft's pass that is part of
-// the step of its target.
+// [Device.StepTime] over the sum of their shares, is that of the complete ones. It is 0 of a draft's pass that is part
+// of the step of its target.
 func (d *Device) StepShare(p int) float64 {
 	if d.stepShares == nil { // not of an analysis
 		return 1
@@ -176,7 +176,7 @@ func (d *Device) StepOf(p int) int {
 	return d.stepOf[p]
 }
 
-// findStepOf says of which step each pass is part.
+// findStepOf finds the step that each pass is part of.
 func (d *Device) findStepOf() {
 	d.stepOf = make([]int, len(d.Passes))
 	target := slices.IndexFunc(d.Passes, func(f ForwardPass) bool { return f.serves() })

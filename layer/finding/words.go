@@ -156,11 +156,11 @@ const (
 	OfGPU                 // the time of all GPU activities, streams added up
 )
 
-type baseInfo struct{ title, each string }
+type baseInfo struct{ title, each, span string }
 
 var (
-	bases = [...]row[baseInfo]{{word: "none"}, {"step", baseInfo{"of step time", "Per step"}},
-		{"window", baseInfo{"of the window", "In the window"}}, {word: "gpu", info: baseInfo{title: "of GPU time"}}}
+	bases = [...]row[baseInfo]{{word: "none"}, {"step", baseInfo{"of step time", "Per step", "the steps"}},
+		{"window", baseInfo{"of the window", "In the window", "the window"}}, {word: "gpu", info: baseInfo{title: "of GPU time"}}}
 	baseWords = wordsOf[Basis]("basis", bases[:])
 )
 
@@ -172,6 +172,9 @@ func (b Basis) String() string { return baseWords.Word(b) }
 
 // Title is the text after a percentage: "of step time".
 func (b Basis) Title() string { return infoOf(bases[:], b).title }
+
+// Span is the time that shares are of: "the steps".
+func (b Basis) Span() string { return infoOf(bases[:], b).span }
 
 // Percent heads a column of percentages: "% of step".
 func (b Basis) Percent() string {

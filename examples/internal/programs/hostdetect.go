@@ -18,6 +18,7 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -187,7 +188,7 @@ func detectHost(ctx context.Context, env *app.Env, o hostDetectOptions) error {
 		return err
 	}
 	return env.Judge(func(c app.Condition) gate.Check {
-		if v.Basis != hostoverhead.BasisSteps {
+		if v.Basis != finding.OfStep {
 			return c.Untold("no step was found whose time the host could cost")
 		}
 		h := v.Headroom

@@ -395,7 +395,7 @@ type HostVerdict struct {
 	// Wall is the time of the steps, of the window where there are none.
 	Wall time.Duration `json:"steps_ns"`
 	// Basis says what the shares are of, and the times in: the steps, or the window where there are none.
-	Basis hostoverhead.Basis `json:"basis"`
+	Basis finding.Basis `json:"basis"`
 	// Causes are why it is idle, the largest first.
 	Causes []Cause `json:"causes"`
 }

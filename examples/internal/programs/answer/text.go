@@ -36,7 +36,7 @@ func (a *Answer) WriteText(w io.Writer) error {
 	a.Layers.write(b)
 	a.Kernels.write(b)
 	a.Overlap.write(b)
-	a.Fuse.write(b, a.Host.Basis.Of())
+	a.Fuse.write(b, a.Host.Basis)
 	a.Host.write(b)
 	a.Light.write(b)
 	a.Ranks.write(b)
@@ -260,7 +260,7 @@ func (h *HostVerdict) write(b *table.Writer) {
 		return
 	}
 	b.Say("%s: %s. The GPU is idle for %s of %s.", h.Verdict, h.Text, table.Duration(h.Idle), table.Duration(h.Wall))
-	of := h.Basis.Of()
+	of := h.Basis
 	table.List(b, "", h.Causes, len(h.Causes), func(c Cause) []string {
 		return []string{c.Cause.String(), table.Duration(c.PerStep), share(c.Share), c.Name}
 	}, table.Text("Cause"), table.Number(of.Each()), table.Number("Share "+of.Title()), table.Text("Largest part"))
