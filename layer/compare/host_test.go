@@ -147,6 +147,11 @@ func TestSavedHost(t *testing.T) {
 
 // ticks is a server whose passes of 1 ms follow one another after a gap; each so manyth gap is a long one.
 func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run {
+	return ticksOf(t, n, gap, long, every, func(int) string { return "gemm" })
+}
+
+// ticksOf names the kernels of each pass.
+func ticksOf(t *testing.T, n int, gap, long time.Duration, every int, name func(pass int) string) *compare.Run {
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
 	at, id := int64(0), uint64(0)
@@ -161,7 +166,7 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 			id++
 			id += uint64(20 * i)
 			add(event.Runtime, "cudaLaunchKernel", at+k*50_000, 100)
-			add(event.Kernel, "gemm", at+k*50_000+500, 49_500)
+			add(event.Kernel, name(i), at+k*50_000+500, 49_500)
 			id -= uint64(20 * i)
 		}
 		at += int64(time.Millisecond)
@@ -180,6 +185,28 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 		t.Fatal(err)
 	}
 	return run
+}
+
+// TestKernelsOfOneShortName: kernels that tables call alike are others where their full names differ, whichever ran
+// first.
+func TestKernelsOfOneShortName(t *testing.T) {
+	fill := func(element string) string {
+		return "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<" + element +
+			">, std::array<char*, 1ul> >(int, at::native::FillFunctor<" + element + ">, std::array<char*, 1ul>)"
+	}
+	for _, first := range []int{0, 1} {
+		run := ticksOf(t, 6, time.Millisecond, time.Millisecond, 1, func(pass int) string {
+			return fill([]string{"int", "long"}[(pass+first)%2])
+		})
+		for p := range run.Passes {
+			want := []string{"FillFunctor<int>", "FillFunctor<long>"}[(p+first)%2]
+			for _, part := range run.Passes[p].Parts {
+				if of := run.Parts[part.Part]; part.Count > 0 && (of.Name != "FillFunctor" || !strings.Contains(of.Base, want)) {
+					t.Errorf("pass %d runs %s, of base %q, want %s", p, of.Name, of.Base, want)
+				}
+			}
+		}
+	}
 }
 
 // The time after a pass belongs to the step, however rare so long a time is: the host is slow. Where nothing is

@@ -278,7 +278,7 @@ func (m *measurer) kernelAt(at int, k layer.Kernel) int {
 
 func (m *measurer) kernelOf(k layer.Kernel) int {
 	op, part, _ := k.Operator()
-	p := Part{Name: k.Facts().Short, Category: string(k.Category()), Class: Memory}
+	p := Part{Name: k.Facts().Short, Base: k.Facts().Base, Category: string(k.Category()), Class: Memory}
 	switch collective := k.Category() == classify.CategoryCommunication; {
 	case collective:
 		p.Class = Transfer
@@ -289,7 +289,6 @@ func (m *measurer) kernelOf(k layer.Kernel) int {
 		p.Operator = string(op)
 	}
 	return m.number(p, func(p *Part) {
-		p.Base = k.Facts().Base
 		if o := k.Event().Op(); o.Valid() {
 			p.Op = o.Name()
 		}
