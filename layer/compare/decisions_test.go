@@ -556,12 +556,21 @@ func TestMatchedShare(t *testing.T) {
 	}
 }
 
-// Operators of one fused kernel are one row; a residual addition ties nothing together.
+// Operators of one fused kernel are one row, and so are those that could not be separated; a residual addition ties
+// nothing together.
 func TestTogether(t *testing.T) {
 	got := together([]string{"gate_up_proj+activation", "activation", "input_norm+residual_add",
 		"post_norm+residual_add", "rope"})
 	for row, want := range map[string]string{"activation": "gate_up_proj+activation", "rope": "rope",
 		"input_norm+residual_add": "input_norm", "post_norm+residual_add": "post_norm"} {
+		if got[row] != want {
+			t.Errorf("%s is compared in %s, want %s", row, got[row], want)
+		}
+	}
+	got = together([]string{"q_proj|k_proj|v_proj", "q_proj", "k_proj|v_proj", "o_proj", "gate_proj|up_proj",
+		"up_proj+activation", "down_proj"})
+	for row, want := range map[string]string{"q_proj": "q_proj|k_proj|v_proj", "k_proj|v_proj": "q_proj|k_proj|v_proj",
+		"o_proj": "o_proj", "gate_proj|up_proj": "gate_proj+up_proj+activation", "down_proj": "down_proj"} {
 		if got[row] != want {
 			t.Errorf("%s is compared in %s, want %s", row, got[row], want)
 		}

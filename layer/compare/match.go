@@ -425,10 +425,8 @@ var (
 func (a *account) title(id identity) string {
 	has := func(words ...string) bool {
 		for label := range a.label {
-			for _, part := range strings.FieldsFunc(label, func(r rune) bool { return r == '+' || r == '|' }) {
-				if slices.Contains(words, part) {
-					return true
-				}
+			if slices.ContainsFunc(operators(label), func(p string) bool { return slices.Contains(words, p) }) {
+				return true
 			}
 		}
 		return false

@@ -15,7 +15,8 @@ import (
 )
 
 // together says for each row in which row it is compared. Operators that one kernel of either side computes together
-// are one row, so that a fused kernel is compared with the kernels that it replaces. A residual addition goes with
+// are one row, so that a fused kernel is compared with the kernels that it replaces, and so are those that one side
+// could not separate, so that they are compared with what the other side calls them. A residual addition goes with
 // whatever it is fused with: it would tie all norms together.
 func together(rows []string) map[string]string {
 	group := map[string]string{} // operator → another one of its group
@@ -43,29 +44,35 @@ func together(rows []string) map[string]string {
 		return cmp.Or(cmp.Compare(orderOf(x), orderOf(y)),
 			cmp.Compare(x, y))
 	})
-	members := map[string][]string{}
+	members, joint := map[string][]string{}, map[string]string{}
 	for _, p := range order {
-		members[root(p)] = append(members[root(p)], p)
+		members[root(p)], joint[root(p)] = append(members[root(p)], p), "|"
+	}
+	for _, row := range rows {
+		if strings.Contains(row, "+") {
+			joint[root(operators(row)[0])] = "+"
+		}
 	}
 	out := map[string]string{}
-	for _, r := range rows {
-		out[r] = strings.Join(members[root(operators(r)[0])], "+")
+	for _, row := range rows {
+		of := root(operators(row)[0])
+		out[row] = strings.Join(members[of], joint[of])
 	}
 	return out
 }
 
 // orderOf is where an operator is in a model; categories follow.
 func orderOf(name string) int {
-	name, _, _ = strings.Cut(name, "|")
 	if i := slices.Index(opname.All[:], name); i >= 0 {
 		return i
 	}
 	return len(opname.All)
 }
 
-// operators are the parts of a row's name.
+// operators are those that a row's name joins.
 func operators(row string) []string {
-	parts := slices.DeleteFunc(strings.Split(row, "+"), func(p string) bool { return p == opname.ResidualAdd })
+	parts := slices.DeleteFunc(strings.FieldsFunc(row, func(r rune) bool { return r == '+' || r == '|' }),
+		func(p string) bool { return p == opname.ResidualAdd })
 	if len(parts) == 0 {
 		return []string{row}
 	}
@@ -135,7 +142,7 @@ func (c *comparison) label(names [2]map[string]string, side int, n *Part) string
 // anonymous reports whether a label is a category, because nothing says which operator it is.
 func (c *comparison) anonymous(label string) bool {
 	return !c.categories && label != rowCopies && !slices.ContainsFunc(operators(label), func(p string) bool {
-		return strings.Contains(p, "|") || slices.Contains(opname.All[:], p) && p != opname.Other
+		return slices.Contains(opname.All[:], p) && p != opname.Other
 	})
 }
 
