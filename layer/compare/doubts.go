@@ -26,7 +26,8 @@ const (
 	DoubtModel DoubtCode = "model"
 	// DoubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
 	DoubtBimodal DoubtCode = "bimodal"
-	// DoubtWork: the passes of the sides are of different sizes.
+	// DoubtWork: the passes of the sides are of different sizes, or run other kernels and only one side shows what its
+	// passes do.
 	DoubtWork DoubtCode = "work"
 	// DoubtOneRow: one activity makes much of a run's GPU time where its peers say that it should not.
 	DoubtOneRow DoubtCode = "one-row"
@@ -52,9 +53,10 @@ var doubtTable = []doubt{
 	{DoubtBimodal, "The runs of a side are of two kinds", "Two kinds of runs",
 		"The runs of a side fall into two groups. Their median is one of them by chance.",
 		"Find what differs between the groups; record more runs."},
-	{DoubtWork, "The passes are of different sizes", "Different work",
-		"The passes of the sides process different numbers of tokens or requests.",
-		"Pass `--normalize tokens` to compare time per token."},
+	{DoubtWork, "The passes may be of different sizes", "Different work",
+		"The passes of the sides process different numbers of tokens or requests, or run other kernels and only one " +
+			"side shows what its passes do.",
+		"Pass `--normalize tokens` to compare time per token; record both sides with shapes or step annotations."},
 	{DoubtOneRow, "One activity decides", "Depends on one row",
 		"One activity makes up more than a tenth of a run's GPU time, and others of its name are short.",
 		"Record that run again."},
@@ -130,9 +132,14 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 				table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))
 		}
 	}
-	if of.sizes && c.scale == 1 {
+	work := [2]string{c.ch[0].id.passes(c.ch[0].count()), c.ch[1].id.passes(c.ch[1].count())}
+	switch {
+	case of.sizes && c.scale == 1:
 		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token",
-			c.ch[0].id.passes(c.ch[0].count()), c.ch[1].id.passes(c.ch[1].count()))
+			work[0], work[1])
+	case !c.equal && c.ch[0].id.shown() != c.ch[1].id.shown():
+		add(DoubtWork, "", "only one side shows what its passes do, and they run other kernels: %s in A, %s in B", work[0],
+			work[1])
 	}
 	if a, b := c.ch[0].layers(), c.ch[1].layers(); otherLayers(a, b) {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a,

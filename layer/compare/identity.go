@@ -75,6 +75,9 @@ func (x identity) sameKind(y identity) bool {
 // hasTokens reports whether times per token can be made.
 func (x identity) hasTokens() bool { return x.tokens > 0 }
 
+// shown reports which of stage and tokens are known.
+func (x identity) shown() [2]bool { return [2]bool{x.stage != layer.StageUnknown, x.tokens >= 0} }
+
 // known counts what is known: the more, the better a group is named by it.
 func (x identity) known() int {
 	n := 0
