@@ -26,8 +26,8 @@ const (
 	DoubtModel DoubtCode = "model"
 	// DoubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
 	DoubtBimodal DoubtCode = "bimodal"
-	// DoubtWork: the passes of the sides are of different sizes, or run other kernels and only one side shows what its
-	// passes do.
+	// DoubtWork: the passes of the sides are of different sizes, or run other kernels and nothing shows that they do the
+	// same.
 	DoubtWork DoubtCode = "work"
 	// DoubtOneRow: one activity makes much of a run's GPU time where its peers say that it should not.
 	DoubtOneRow DoubtCode = "one-row"
@@ -54,8 +54,8 @@ var doubtTable = []doubt{
 		"The runs of a side fall into two groups. Their median is one of them by chance.",
 		"Find what differs between the groups; record more runs."},
 	{DoubtWork, "The passes may be of different sizes", "Different work",
-		"The passes of the sides process different numbers of tokens or requests, or run other kernels and only one " +
-			"side shows what its passes do.",
+		"The passes of the sides process different numbers of tokens or requests, or run other kernels and nothing " +
+			"shows that they do the same.",
 		"Pass `--normalize tokens` to compare time per token; record both sides with shapes or step annotations."},
 	{DoubtOneRow, "One activity decides", "Depends on one row",
 		"One activity makes up more than a tenth of a run's GPU time, and others of its name are short.",
@@ -140,6 +140,11 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 	case !c.equal && c.ch[0].id.shown() != c.ch[1].id.shown():
 		add(DoubtWork, "", "only one side shows what its passes do, and they run other kernels: %s in A, %s in B", work[0],
 			work[1])
+	case !c.equal && c.ch[0].id.shown() == [2]bool{}:
+		if a, b := c.ch[0].products(), c.ch[1].products(); min(a, b) < pooled*max(a, b) {
+			add(DoubtWork, "", "nothing shows what the passes do, and they run other kernels: %s products a pass in A, %s in B",
+				table.Fixed(a, 0), table.Fixed(b, 0))
+		}
 	}
 	if a, b := c.ch[0].layers(), c.ch[1].layers(); otherLayers(a, b) {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a,

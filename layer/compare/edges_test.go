@@ -95,6 +95,30 @@ func TestSpreadByHand(t *testing.T) {
 	}
 }
 
+// One value of a side that the other has as well is no change, however far its other values draw it in; one beyond
+// them is.
+func TestOneValueThatTheOtherSideHas(t *testing.T) {
+	many := []float64{2690, 3130, 2700, 2680}
+	k := rulerOf(10_000, false)
+	for _, c := range []struct {
+		one   float64
+		there bool
+	}{{3130, true}, {3000, true}, {2680, true}, {3131, false}, {2679, false}} {
+		for _, s := range []series{{class: Memory, a: many, b: []float64{c.one}},
+			{class: Memory, a: []float64{c.one}, b: many}} {
+			if s.alsoThere() != c.there {
+				t.Errorf("%v beside %v: %v", c.one, many, !c.there)
+			}
+			if r := k.judge(s, 0, 0.0075); c.there && r.p < 0.3 || c.one == 3131 && r.p > 0.01 {
+				t.Errorf("%v beside %v: p %v", c.one, many, r.p)
+			}
+		}
+	}
+	if s := (&series{a: []float64{1}, b: []float64{1}}); s.alsoThere() {
+		t.Error("two values are no range")
+	}
+}
+
 // How much a step resembles the one before it, of many short series together as of one long one.
 func TestCorrelation(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -451,23 +451,26 @@ func TestHostBounds(t *testing.T) {
 	}
 }
 
-// TestWorkOfOneSide: where the sides run other kernels, and one alone shows what its passes do, nothing says that they
-// do the same.
+// TestWorkOfOneSide: where the sides run other kernels, and one alone shows what its passes do, or neither does and
+// they have other numbers of products, nothing says that they do the same.
 func TestWorkOfOneSide(t *testing.T) {
 	stage := func(s layer.Stage, tokens int64) func(*Pass) { return func(p *Pass) { p.Stage, p.Tokens = s, tokens } }
 	for name, c := range map[string]struct {
 		other string // name of B's product
+		count int    // of its launches, of 4 in A
 		a, b  func(*Pass)
 		want  bool
 	}{
-		"both show it":                  {"c", stage(layer.StageDecode, 1), stage(layer.StageDecode, 1), false},
-		"neither shows it":              {"c", stage(layer.StageUnknown, -1), stage(layer.StageUnknown, -1), false},
-		"A alone shows tokens":          {"c", stage(layer.StageUnknown, 64), stage(layer.StageUnknown, -1), true},
-		"B alone shows a stage":         {"c", stage(layer.StageUnknown, -1), stage(layer.StagePrefill, -1), true},
-		"A alone, but the same kernels": {"b", stage(layer.StageDecode, 1), stage(layer.StageUnknown, -1), false},
+		"both show it":                  {"c", 4, stage(layer.StageDecode, 1), stage(layer.StageDecode, 1), false},
+		"neither shows it":              {"c", 4, stage(layer.StageUnknown, -1), stage(layer.StageUnknown, -1), false},
+		"A alone shows tokens":          {"c", 4, stage(layer.StageUnknown, 64), stage(layer.StageUnknown, -1), true},
+		"B alone shows a stage":         {"c", 4, stage(layer.StageUnknown, -1), stage(layer.StagePrefill, -1), true},
+		"other products":                {"c", 3, stage(layer.StageUnknown, -1), stage(layer.StageUnknown, -1), true},
+		"other products of a stage":     {"c", 3, stage(layer.StageDecode, -1), stage(layer.StageDecode, -1), false},
+		"A alone, but the same kernels": {"b", 4, stage(layer.StageDecode, 1), stage(layer.StageUnknown, -1), false},
 	} {
 		a := sideOf(runOf(repeated(6, use1{"a", 4, 800}, use1{"b", 4, 100})...))
-		b := sideOf(runOf(repeated(6, use1{"a", 4, 800}, use1{c.other, 4, 300})...))
+		b := sideOf(runOf(repeated(6, use1{"a", 4, 800}, use1{c.other, c.count, 300})...))
 		for i := range 6 {
 			c.a(&a.Runs[0].Passes[i])
 			c.b(&b.Runs[0].Passes[i])

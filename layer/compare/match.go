@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -54,6 +55,17 @@ func (c *chosen) count() int {
 		n++
 	}
 	return n
+}
+
+// products is how many matrix products a pass launches.
+func (c *chosen) products() float64 {
+	n := 0
+	for of, t := range c.kernels() {
+		if of.Category == string(classify.CategoryGEMM) || of.Category == string(classify.CategoryMoE) {
+			n += t.Count
+		}
+	}
+	return float64(n) / float64(max(c.count(), 1))
 }
 
 // walls are the times of the passes of each run.

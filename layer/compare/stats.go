@@ -121,8 +121,15 @@ func (k ruler) judge(s series, shift, floor float64) result {
 		return r
 	}
 	v, df := k.variance(s, floor)
-	se := math.Sqrt(v)
 	la, lb := k.typical(s)
+	distance := math.Abs(lb-la) / k.pass
+	if !absolute && la > 0 && lb > 0 {
+		distance = math.Abs(math.Log(lb / la))
+	}
+	se := math.Sqrt(v)
+	if s.alsoThere() {
+		se = max(se, distance)
+	}
 	r.typical, r.se, r.df = lb-la, se*reference, df
 	if s.class == OfHost && !k.runs { // one step that jumps moves the mean, which is shown, and not the typical step
 		r.mean = math.Sqrt(r.se*r.se + jumps(s.a) + jumps(s.b))
@@ -149,6 +156,16 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	}
 	r.p = twoSided(z, df)
 	return r
+}
+
+// alsoThere reports whether a side has one value, and the other has values on both sides of it: drawn in as outliers,
+// they would not show how far values of one program lie apart.
+func (s *series) alsoThere() bool {
+	one, many := s.a, s.b
+	if len(one) != 1 {
+		one, many = many, one
+	}
+	return len(one) == 1 && len(many) > 1 && slices.Min(many) <= one[0] && one[0] <= slices.Max(many)
 }
 
 // judgeWall tests the step: what works varies as a share of itself, what waits as a share of the pass, and runs
