@@ -136,7 +136,8 @@ func TestIdlePieces(t *testing.T) {
 	} {
 		pass := whole[:len(whole)-2]
 		w, all := workOfLetters(pass+c.between+pass, "")
-		got := w.joinIdle(all, []int{len(pass), len(pass) + len(c.between)})
+		bounds := []int{len(pass), len(pass) + len(c.between)}
+		got := w.joinIdle(all, w.sequenceOf(all).Role, bounds)
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%s: bounds at %v, want %s", name, got, c.want)
 		}

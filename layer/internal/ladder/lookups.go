@@ -1,10 +1,15 @@
 package ladder
 
-import "github.com/llmstrata/strata/layer/internal/segment"
+import (
+	"math"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
+)
 
 // layerLookups takes the role of an embedding from the lookups of layers, as a layer has that gathers tokens by their
 // expert. Between two lookups at one place of a pass lies a stack of layers, or sampling as drafts do it after a
-// layer or two; between two at one place of a layer lies a layer.
+// layer or two; between two at one place of a layer lies a layer. A layer that looks up what positions add to attention
+// does so after its products, and nothing has mixed since the lookup of the embedding.
 func layerLookups(s *Sequence) {
 	type place struct{ before, of, after int32 }
 	type seen struct{ mixers, samples int } // before a lookup
@@ -39,6 +44,22 @@ func layerLookups(s *Sequence) {
 	for i, p := range of {
 		if near[p] > 0 {
 			s.Role[i] = RoleOther
+		}
+	}
+	// one product after the lookup of the last tokens makes logits; a pass that mixes nothing has those of its layers
+	const several, queriesKeysValues = 2, 3
+	products := math.MinInt // since a lookup, if nothing mixed or sampled since
+	for i, r := range s.Role {
+		switch r {
+		case RoleMixer, roleSample:
+			products = math.MinInt
+		case RoleGemm:
+			products++
+		case roleEmbed:
+			if several <= products && products <= queriesKeysValues {
+				s.Role[i] = RoleOther
+			}
+			products = 0
 		}
 	}
 }

@@ -18,6 +18,8 @@ func TestLookupsOfLayers(t *testing.T) {
 		{"of each run of a draft of one layer that samples", strings.Repeat(wholePass(1), 5), 5},
 		{"a word and its position", strings.Repeat("ee"+strings.Repeat(letterLayer, 4), 3), 6},
 		{"two in each layer", strings.Repeat("e"+strings.Repeat(experts, 6)+"h", 3), 3},
+		{"of what positions add to attention", strings.Repeat("enqqqeoxg"+strings.Repeat(letterLayer, 4)+"h", 3), 3},
+		{"of the last tokens, and the next ones", strings.Repeat("e"+strings.Repeat(letterLayer, 4)+"eh", 3), 6},
 		{"one in each second layer", strings.Repeat("ex"+strings.Repeat(experts[:9]+letterLayer, 3), 2), 2},
 	} {
 		w, all := workOfLetters(c.kernels, "")

@@ -267,7 +267,7 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 	}
 	s, _ := w.stretchOf(w.sequenceOf(kernels), kernels, w.Act(kernels[0]).Start())
 	marks := w.marksOf(s.Sequence, kernels)
-	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, segment.Bounds(s, marks)))
+	bounds := w.joinParts(kernels, marks, w.joinIdle(kernels, s.Role, segment.Bounds(s, marks)))
 	if len(bounds) == 0 {
 		return nil, Evidence{}
 	}
@@ -369,13 +369,13 @@ func (w *Work) launchedAlike(a, b int32) bool {
 
 // joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has
 // one, or, as one that decodes an image, several products. What samples has one, of the logits, at most.
-func (w *Work) joinIdle(line []int32, bounds []int) []int {
+func (w *Work) joinIdle(line []int32, roles []Role, bounds []int) []int {
 	mixers, products := make([]int, len(line)+1), make([]int, len(line)+1)
 	for k, i := range line {
 		mixers[k+1], products[k+1] = mixers[k], products[k]
-		if role := w.RoleOf(i); role == RoleMixer {
+		if roles[k] == RoleMixer {
 			mixers[k+1]++
-		} else if role == RoleGemm || w.Facts[w.ID[i]].Convolves() {
+		} else if roles[k] == RoleGemm || w.Facts[w.ID[i]].Convolves() {
 			products[k+1]++
 		}
 	}
@@ -392,7 +392,7 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 		if k+1 < len(bounds) {
 			to = bounds[k+1]
 		}
-		if idle(from, b) || idle(b, to) { // what is idle is of the pass before it, or, with none before, of the next one
+		if idle(from, b) || idle(b, to) {
 			continue
 		}
 		out = append(out, b)
@@ -416,9 +416,14 @@ func (w *Work) joinParts(line []int32, marks []segment.Mark, bounds []int) []int
 		s := w.sequenceOf(line[from:b])
 		from = b
 		return !w.looksUp(line[b:], marks[b:]) &&
-			!slices.ContainsFunc(part, func(m segment.Mark) bool { return m&segment.Samples != 0 }) &&
+			!samples(part) &&
 			memo.Get(s.Base, func() int { return segment.Number(s) }) < segment.StackLayers
 	})
+}
+
+// samples says whether a kernel samples.
+func samples(marks []segment.Mark) bool {
+	return slices.ContainsFunc(marks, func(m segment.Mark) bool { return m&segment.Samples != 0 })
 }
 
 // looksUp says whether a kernel of its own looks up an embedding before anything works.
@@ -471,7 +476,7 @@ func (w *Work) recurs(all []segment.Stretch, marks []segment.Mark, clusters []se
 			}
 		}
 	}
-	return 10*again >= 6*kernels && 10*stacked >= 7*kernels
+	return 2*again >= kernels && 10*stacked >= 7*kernels
 }
 
 // Loss is a place of a pass where records are missing, between two kernels of its line: None where there is none.

@@ -1,6 +1,8 @@
 package ladder
 
 import (
+	"slices"
+
 	"github.com/llmstrata/strata/classify"
 )
 
@@ -18,7 +20,9 @@ type step uint8
 const (
 	otherStep   step = iota
 	pointStep        // pointwise: a square, a sum, a mask
+	plainStep        // pointwise, of no known kind: what only its place shows, as that of a clamp that is an activation
 	copyStep         // to another type or place
+	inputStep        // such a copy by a kernel, or a number added to weights: what a whole norm may need before it
 	meanStep         // the mean of a row
 	rsqrtStep        // the reciprocal root
 	softmaxStep      // the weights of attention, or those of experts
@@ -45,6 +49,15 @@ func writtenSteps(facts []classify.Facts) []step {
 			out[i] = meanStep
 		case classify.RoleCopy:
 			out[i] = copyStep
+			if f.Role == classify.RoleOther {
+				out[i] = inputStep
+			}
+		case classify.RoleAddScalar:
+			out[i] = inputStep
+		case classify.RoleElementwise:
+			if out[i] = pointStep; f.Category == classify.CategoryElementwise {
+				out[i] = plainStep
+			}
 		default:
 			if f.Role == classify.RoleElementwise {
 				out[i] = pointStep
@@ -55,7 +68,7 @@ func writtenSteps(facts []classify.Facts) []step {
 }
 
 // writtenParts gives what is written out its role: the first kernel of each norm that of one, and those up to its root
-// none; the softmax of attention that of a mixer.
+// none; the softmax of attention that of a mixer, and an operation between two products that of an activation.
 func writtenParts(s *Sequence, steps []step) {
 	at := func(i int) step {
 		if i < 0 || i >= s.Len() {
@@ -63,16 +76,26 @@ func writtenParts(s *Sequence, steps []step) {
 		}
 		return steps[s.ID[i]]
 	}
+	is := func(i int, steps ...step) bool { return slices.Contains(steps, at(i)) }
 	// past returns the first kernel from i on, or back, that is no single operation on elements.
 	past := func(i, by int) int {
-		for at(i) == pointStep || at(i) == copyStep {
+		for is(i, pointStep, plainStep, copyStep, inputStep) {
 			i += by
 		}
 		return i
 	}
 	isProduct := func(i int) bool { return i >= 0 && i < s.Len() && s.Role[i] == RoleGemm }
+	ofHeads := func(i int) bool { return isProduct(i) || i >= 0 && s.Role[i] == RoleNorm }
 	for i := range s.Len() {
 		switch at(i) {
+		case otherStep:
+			if s.Role[i] == RoleNorm && at(i-1) == inputStep && !ofHeads(i-2) {
+				s.Role[i-1], s.Role[i] = RoleNorm, RoleOther
+			}
+		case plainStep:
+			if isProduct(i-1) && isProduct(i+1) {
+				s.Role[i] = roleActivation
+			}
 		case softmaxStep:
 			if isProduct(past(i-1, -1)) && isProduct(past(i+1, 1)) {
 				s.Role[i] = RoleMixer
@@ -83,13 +106,13 @@ func writtenParts(s *Sequence, steps []step) {
 				continue
 			}
 			from := i
-			if at(from-1) == pointStep { // the square
+			if is(from-1, pointStep, plainStep) { // the square
 				from--
 			}
 			if center := past(from-1, -1); at(center) == meanStep && center >= from-normSpan {
 				from = center
 			}
-			if at(from-1) == copyStep {
+			if is(from-1, copyStep, inputStep) {
 				from--
 			}
 			for k := from; k <= root; k++ {

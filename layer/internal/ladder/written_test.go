@@ -26,6 +26,9 @@ func TestWrittenParts(t *testing.T) {
 		"topk":    "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(float*)",
 		"flash":   "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)",
 		"norm":    "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
+		"add":     point + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>",
+		"clamp":   point + "(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&), std::array<char*, 2ul>>",
+		"memcpy":  "Memcpy DtoD (Device -> Device)",
 	}
 	for _, c := range []struct{ kernels, roles string }{
 		{"gemm copy pow mean eps root gemm", "0100000"},
@@ -43,6 +46,11 @@ func TestWrittenParts(t *testing.T) {
 		{"flash gemm eps softmax gemm", "M00M0"},
 		{"flash gemm softmax topk gemm", "M0000"},
 		{"flash norm softmax gemm", "M100"},
+		{"eps copy norm gemm", "0100"},
+		{"add eps norm gemm", "0100"},
+		{"gemm copy norm copy norm flash", "00101M"},
+		{"memcpy norm gemm", "010"},
+		{"gemm clamp gemm clamp eps gemm", "0A0000"},
 	} {
 		var in intern.Keys[string]
 		s := &Sequence{}
@@ -67,6 +75,8 @@ func TestWrittenParts(t *testing.T) {
 				got += "1"
 			case RoleMixer:
 				got += "M"
+			case roleActivation:
+				got += "A"
 			default:
 				got += "0"
 			}

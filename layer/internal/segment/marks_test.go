@@ -14,7 +14,7 @@ func kernelsOf(letters string) *Sequence {
 	s := &Sequence{}
 	for _, l := range letters {
 		s.add(l-'a', map[rune]Role{'e': embed, 'n': norm, 'm': mixer, 'p': product, 'a': activation, 's': sample,
-			'o': moe}[l])
+			'o': moe, 'x': elementwise}[l])
 	}
 	return s
 }
@@ -190,12 +190,22 @@ func TestDropSurplus(t *testing.T) {
 	}
 }
 
-// TestNormsClose: three embeddings and a norm after the last of them say that norms follow the halves of layers.
+// TestNormsClose: two lookups and a kernel that layers do not run between the norm and the first product, or none where
+// layers have a norm, say that norms follow the halves of layers; so do three and nothing but sums before the norm.
 func TestNormsClose(t *testing.T) {
-	for front, want := range map[string]bool{"eexen": true, "een": false, "eee": false, "neee": false, "enenen": true,
-		"enene": false, "eeenx": true, "eeexn": true, "": false, "eeeen": true} {
-		if got := normsClose(kernelsOf(front+"pmpnpap"), len(front)); got != want {
-			t.Errorf("%q in front of the layers: %v, want %v", front, got, want)
+	for _, c := range []struct {
+		front string
+		norm  bool // the first layer begins with the last kernel of the front
+		want  bool
+	}{
+		{"eexen", true, true}, {"een", true, false}, {"eeewn", true, false}, {"enenen", true, true}, {"enene", false, true},
+		{"eenx", false, true}, {"enx", false, false}, {"eex", false, true}, {"x", false, false}, {"eeepmpn", true, true},
+		{"epmpn", true, false},
+	} {
+		s := kernelsOf(c.front + "pmpnpapnpmpnpapn")
+		opened := []int{len(c.front) - 1, len(c.front) + 7}
+		if got := normsClose(s, opened); got != c.want {
+			t.Errorf("%q before the layers: %v, want %v", c.front, got, c.want)
 		}
 	}
 }

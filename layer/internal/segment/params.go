@@ -154,9 +154,9 @@ const (
 	// inFront is how many kernels must come before what repeats for the last of them to be the first of the
 	// layers: the embedding, and a norm that has no residual to add yet.
 	inFront = 2
-	// minLookups is how many embeddings a pass looks up whose norms follow the halves of layers: BERT and what
-	// descends from it have three, models with norms before them have one, or two with positions.
-	minLookups = 3
+	// minLookups is the least number of embeddings that a pass looks up whose norms follow the halves of layers: BERT
+	// and what descends from it have three, models with norms before them have one, or two with positions.
+	minLookups = 2
 
 	// rareUnits: a name that is in less than one unit of so many is foreign to the layers. One full layer in four is
 	// not rare; what a pass runs once is.

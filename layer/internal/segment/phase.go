@@ -1,5 +1,7 @@
 package segment
 
+import "slices"
+
 // A layer may be cut out of a repeating unit at any of its kernels; which one is its first is the phase. Structure
 // alone leaves a few kernels open (see cutter), and leaves nothing but contradictions where the first layer is of
 // another kind than the rest. This file weighs the candidates.
@@ -7,7 +9,7 @@ package segment
 // choosePhase picks the coordinate where layers begin, and places them.
 func (k *cutter) choosePhase(cut *Cut) {
 	input := inputOf(k.c)
-	if k.closes = normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
+	if k.closes = input >= 0 && normsClose(k.s, k.place(input)); k.closes {
 		input = (input + 1) % k.period()
 	}
 	k.parts = inTurns(k.s, k.pos)
@@ -75,19 +77,32 @@ func Modulated(s *Sequence, c *Cut) bool {
 }
 
 // normsClose says whether the norms of a model follow the halves of its layers, as they do in encoders of the
-// family of BERT: such a model looks up the word, its position and its segment, and normalises their sum. The kernels
-// of its layers alone leave that open.
-func normsClose(s *Sequence, first int) bool {
-	lookups, closed := 0, false
+// family of BERT; opened is where layers begin if norms open them. Such a model looks up the word and its position, and
+// normalises their sum. The kernels of its layers alone leave that open: the norm before the first mixer is of the
+// embedding if nothing but sums is between it and three lookups, or if a kernel that other layers do not run is between
+// it and the first product.
+func normsClose(s *Sequence, opened []int) bool {
+	first, next := opened[0], opened[1]
+	lookups, sums := 0, true
 	for _, r := range s.Role[:first] {
 		switch r {
 		case embed:
-			lookups, closed = lookups+1, false
-		case norm:
-			closed = true
+			lookups, sums = lookups+1, true
+		case mixer:
+			return lookups >= minLookups // of a layer without a norm
+		default:
+			sums = sums && r == elementwise
 		}
 	}
-	return lookups >= minLookups && closed
+	if lookups < minLookups {
+		return false
+	}
+	for n := range 1 + max(0, slices.Index(s.Role[next:], product)) {
+		if scoreOf(s, first+n, s, next+n) <= 0 {
+			return true
+		}
+	}
+	return lookups > minLookups && sums
 }
 
 // weighPhase scores the layers that a phase gives. at is the coordinate in the unit, starts the layers' boundaries.
@@ -158,43 +173,47 @@ func modulationOfMixer(c unit) int {
 // the mixer of the next are the norm after the feed-forward part, if a model has one, the input norm, the projections,
 // and norms of queries and keys: it is the first norm that a product follows before another norm. An activation with no
 // norm after it is the mixer's own. Where mixers follow each other, it is the only norm with a product between itself
-// and the mixer before: others are that mixer's own.
+// and the mixer before: others are that mixer's own. A mixer after a feed-forward part counts before all others: the
+// second one of a decoder's layers attends to an encoder.
 func normOfMixer(c unit) int {
-	period := c.to - c.from
+	period, found := c.to-c.from, -1
 	wrap := func(x int) int { return ((x % period) + period) % period }
 	at := func(x int) Role { return c.s.Role[c.from+wrap(x)] }
 	for m := range period {
 		if at(m) == mixer {
-			if x := normBefore(at, m, m-period, false); x > noNorm {
-				return wrap(x)
+			if x, fed := normBefore(at, m, m-period, false); x > noNorm && (fed || found < 0) {
+				if found = wrap(x); fed {
+					break
+				}
 			}
 		}
 	}
-	return -1
+	return found
 }
 
 // noNorm is what normBefore returns where roles do not show the norm.
 const noNorm = -1 << 20
 
-// normBefore returns the norm that begins the layer of the mixer m, of those that follow least. With far a norm before
-// it that no product follows counts, too: its product may have a name that nobody knows, or it is modulated.
-func normBefore(at func(int) Role, m, least int, far bool) int {
+// normBefore returns the norm that begins the layer of the mixer m, of those that follow least; fed says that a
+// feed-forward part is before it. With far a norm before it that no product follows counts, too: its product may have a
+// name that nobody knows, or it is modulated.
+func normBefore(at func(int) Role, m, least int, far bool) (x int, fed bool) {
 	first, after, several := noNorm, noNorm, false
 	// a product between the norm and the mixer, and one between here and the norm
 	projected, between := false, false
 	for x := m - 1; x >= least; x-- {
 		r := at(x)
 		if first > noNorm && (r == moe || r == activation) {
-			return first
+			return first, true
 		}
 		if r == mixer {
 			if several {
-				return noNorm
+				return noNorm, false
 			}
-			return after
+			return after, false
 		}
 		if !far && r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
-			return noNorm // it follows the part before it, and their sum follows
+			return noNorm, false // it follows the part before it, and their sum follows
 		}
 		if r == norm && at(x+1) != norm && (far || between || !projected) {
 			first, projected, between = x, projected || between, false
@@ -205,5 +224,5 @@ func normBefore(at func(int) Role, m, least int, far bool) int {
 			after = first
 		}
 	}
-	return noNorm
+	return noNorm, false
 }

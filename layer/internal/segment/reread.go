@@ -98,7 +98,7 @@ func outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int
 	for _, far := range []bool{false, true} {
 		if starts := layersByRole(s, far); len(starts) > StackLayers && (c == nil || !inTurns(s, c.Starts)) &&
-			!normsClose(s, starts[1]) && (len(out) == 0 || !slices.Equal(starts, out[0])) {
+			!normsClose(s, starts) && (len(out) == 0 || !slices.Equal(starts, out[0])) {
 			out = append(out, starts)
 		}
 	}
@@ -131,7 +131,8 @@ func layersByRole(s *Sequence, far bool) []int {
 		case mixer:
 			at := modulated
 			if at < 0 && fed {
-				at = max(-1, normBefore(before, m, -1, far))
+				x, _ := normBefore(before, m, -1, far)
+				at = max(-1, x)
 			}
 			if at > last {
 				starts, last = append(starts, at), at
