@@ -79,6 +79,17 @@ func (f *Facts) Convolves() bool {
 	return f.Role == RoleProduct && f.Category == CategoryGEMM && f.Subcategory == subcategoryConvolution
 }
 
+// OfChannels says that the kernel is a batch norm, by the default rules: it scales channels of convolutions and products
+// by what training found, and is no norm of heads or of a state.
+func (f *Facts) OfChannels() bool {
+	return f.Category == CategoryNorm && f.Subcategory == subcategoryBatch
+}
+
+// WritesRows says that the kernel writes the rows that indices choose, by the default rules.
+func (f *Facts) WritesRows() bool {
+	return f.Category == CategoryMemory && f.Subcategory == subcategoryScatter
+}
+
 // OfRuntime says that the GPU's runtime copies or fills by it, as it does by engines that are no kernel: no compiler
 // made it, and none fuses it.
 func (f *Facts) OfRuntime() bool { return f.Library == familyMemcpy || f.Library == familyMemset }

@@ -53,6 +53,8 @@ var opWords = []struct {
 	ops  []Role
 }{
 	{RoleAttention, match("*stage2*", "*_reduce*"), match("*stage1*", "*fused*"), ops(RoleAttentionReduce)},
+	// what cuDNN's attention of few queries left in parts
+	{RoleElementwise, match("lean_reduction*"), nil, ops(RoleAttentionReduce)},
 	{RoleAttention, match("*sage_quant*", "*attn_quant*"), nil, ops(RoleQuantize)},
 	{RoleIndexer, match("*topk_transform*", "*indexer_topk*"), nil, ops(RoleIndexerTopK)},
 	{RoleIndexer, match("*convert_req_index*"), nil, ops(RolePrepare)},

@@ -161,6 +161,8 @@ const (
 	subcategoryLatent         = "mla"             // attention with a latent cache
 	subcategoryGrouped        = "grouped"         // products of experts
 	subcategoryConvolution    = "conv"            // among the products
+	subcategoryScatter        = "scatter"         // among what moves data
+	subcategoryBatch          = "batch"           // among the norms
 )
 
 var gemmKinds = []kindRow{

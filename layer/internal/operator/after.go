@@ -23,13 +23,18 @@ func (w *work) afterAttention() {
 	type place struct {
 		layer, stream int32
 	}
-	tails := map[place][]int{} // after the last attention of a layer, on its stream, what serves no other
+	rows := map[place][]int{}  // of a layer on one stream, what serves no other
+	tails := map[place][]int{} // what of it is after the last attention
 	mixed := map[place]bool{}
 	for i := range w.pass.Kernels {
 		k := &w.pass.Kernels[i]
 		at := place{k.Layer, k.Stream}
-		switch a := w.reads[i].acts[0]; {
-		case k.Layer < 0 || aux(a):
+		a := w.reads[i].acts[0]
+		if k.Layer < 0 || aux(a) {
+			continue
+		}
+		rows[at] = append(rows[at], i)
+		switch {
 		case a == classify.RoleAttention:
 			mixed[at], tails[at] = true, tails[at][:0]
 		case mixed[at]:
@@ -42,7 +47,50 @@ func (w *work) afterAttention() {
 			w.readTail(tail)
 		}
 	}
+	if w.layout.Given || slices.ContainsFunc(w.reads, func(r reading) bool { // products of experts have other names
+		return r.acts[0] == classify.RoleExperts || r.acts[0] == classify.RoleRouter
+	}) {
+		return
+	}
+	for _, row := range rows {
+		for n := 1; n < len(row)-1; n++ {
+			if !multiplies(w.reads, row, n+2) { // what is multiplied is of a gate
+				w.plainFeed(row, n)
+			}
+		}
+	}
 }
+
+// plainFeed labels again two products with nothing but an activation between, where those of a feed-forward part are
+// labelled anything else: layers may have more of such parts than their steps, as MobileBERT's have.
+func (w *work) plainFeed(row []int, n int) {
+	up, act, down := row[n-1], row[n], row[n+1]
+	u, d := &w.found[up], &w.found[down]
+	r := &w.reads[act]
+	acts := r.single || r.acts[0] == classify.RoleElementwise && r.tag == classify.RoleOther // ReLU is a bound
+	if !w.reads[up].isProduct() || !acts || !w.reads[down].isProduct() || u.Evidence > Order ||
+		d.Evidence > Order {
+		return
+	}
+	ops := map[int]string{}
+	if !opensFeed[onlyFirst(u.Operator)] || !closesFeed[d.Operator] {
+		ops[up], ops[act], ops[down] = opname.UpProj, opname.Activation, opname.DownProj
+	}
+	if n+2 < len(row) && w.reads[row[n+2]].acts[0] == classify.RoleAdd && !w.placed[row[n+2]] {
+		ops[row[n+2]] = opname.ResidualAdd
+	}
+	for i, op := range ops {
+		w.found[i] = Found{Operator: op, Evidence: Order, Confidence: w.p.ByWeak, Layer: w.pass.Kernels[i].Layer}
+		w.placed[i] = true
+	}
+}
+
+// opensFeed and closesFeed are the products before and after an activation.
+var (
+	opensFeed = map[string]bool{opname.GateUpProj: true, opname.GateProj: true, opname.UpProj: true,
+		opname.SharedGateUp: true, opname.ExpertsGateUp: true}
+	closesFeed = map[string]bool{opname.DownProj: true, opname.SharedDown: true, opname.ExpertsDown: true}
+)
 
 // doubtRow lowers the confidence where only the order shows which of two products in a row after attention is the
 // output projection: one of them may scale what the other part of the layer reads, as in Flux's second kind of block.

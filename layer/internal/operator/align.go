@@ -18,8 +18,9 @@ type unit struct {
 	hint    hint
 	k, n    int
 	label   int32
-	// summed: it normalises a sum of the residual stream. scales: it multiplies elements, as what is added after may be.
-	summed, scales bool
+	// summed: it normalises a sum of the residual stream. scales: it multiplies elements, as what is added after may be. channels:
+	// it is a norm of channels.
+	summed, scales, channels bool
 }
 
 // lanes returns the streams that are aligned by themselves: the one with most
@@ -276,6 +277,9 @@ func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end in
 	if u.summed && steps[a].Op == opname.QKNorm {
 		cost += w.p.Miss
 	}
+	if u.channels && !slices.Contains(streamNorms, steps[a].Op) {
+		return 0, 0, false
+	}
 	if u.first && steps[a].Op == opname.ExpertsDown || u.second && steps[a].Op == opname.ExpertsGateUp {
 		cost += w.p.Weak
 	}
@@ -304,6 +308,9 @@ func (w *work) follow(steps []step, end int, next classify.Role) int {
 	}
 	return -1
 }
+
+// streamNorms are of the residual stream: norms of channels are of no other.
+var streamNorms = []string{opname.InputNorm, opname.PostNorm, opname.FinalNorm}
 
 func (w *work) gradeCost(g grade) float64 {
 	switch g {

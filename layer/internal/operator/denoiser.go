@@ -75,7 +75,8 @@ func (d *denoiser) act(i int) classify.Role {
 // modulation reports a product after an activation that makes several vectors of what it reads; without shapes, one
 // whose activation no product feeds.
 func (d *denoiser) modulation(i int) bool {
-	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleActivation {
+	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleActivation ||
+		d.reads[d.units[i].kernels[0]].convolves {
 		return false
 	}
 	if u := &d.units[i]; u.k > 0 && u.n > 0 {

@@ -3,6 +3,7 @@ package operator
 import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // eagerAttention finds attention that is written as single PyTorch operations:
@@ -73,6 +74,45 @@ func takeAttention(reads []reading, idx []int, softmax int) {
 		default:
 			r.acts, r.tag = []classify.Role{classify.RoleCopy}, classify.RoleOther
 		}
+	}
+}
+
+// leastLoop is how many products in a row are of experts that run one after the other: no other part of a layer reads
+// one input by so many.
+const leastLoop = 8
+
+// loopedExperts finds products of experts that run in a loop: many after the choice of experts, with nothing but copies
+// between. The first is the product, the others serve it.
+func loopedExperts(pass *Pass, reads []reading) {
+	type row struct {
+		run      []int // from a product on: products and copies
+		products int
+		chosen   bool // the choice of experts is before it
+	}
+	rows := map[int32]*row{} // by stream
+	for i := range reads {
+		r := rows[pass.Kernels[i].Stream]
+		if r == nil {
+			r = &row{}
+			rows[pass.Kernels[i].Stream] = r
+		}
+		a, product := reads[i].acts[0], reads[i].isProduct()
+		if !product && (!aux(a) || len(r.run) == 0) {
+			if !aux(a) {
+				r.run, r.products = r.run[:0], 0
+				r.chosen = a == classify.RoleRouter || r.chosen && a != classify.RoleNorm && a != classify.RoleAttention
+			}
+			continue
+		}
+		r.run = append(r.run, i)
+		r.products += stat.Int(product)
+		if !r.chosen || r.products < leastLoop {
+			continue
+		}
+		for _, k := range r.run[1:] {
+			reads[k] = reading{base: reads[k].base, acts: []classify.Role{classify.RoleProductReduce}, serves: r.run[0] + 1}
+		}
+		reads[r.run[0]].acts, r.run = []classify.Role{classify.RoleExperts}, r.run[:1]
 	}
 }
 

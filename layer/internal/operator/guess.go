@@ -60,7 +60,10 @@ func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *L
 	if !language(reads) {
 		out.Before = append(out.Before, Step{Op: opname.Embed, Optional: true, Product: true})
 	} else {
-		out.After = append(out.After, must(opname.LMHead), opt(opname.LogitsGather), opt(opname.Sampling))
+		out.After = append(out.After, must(opname.LMHead), opt(opname.LogitsGather))
+		if slices.ContainsFunc(reads, func(r reading) bool { return slices.Contains(r.acts, classify.RoleSample) }) {
+			out.After = append(out.After, opt(opname.Sampling))
+		}
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"slices"
+
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
@@ -121,6 +123,14 @@ func (f *Finder) Find(pass Pass) []Found {
 		reads[i] = f.read(&pass.Kernels[i])
 	}
 	eagerAttention(&pass, reads)
+	loopedExperts(&pass, reads)
+	if slices.ContainsFunc(reads, func(r reading) bool { return r.channels }) { // of images: no scan follows
+		for i := range reads {
+			if reads[i].acts[0] == classify.RoleConv {
+				reads[i].acts = []classify.Role{classify.RoleOther}
+			}
+		}
+	}
 	writtenScans(&pass, reads)
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found,
 		hints: moduleHints(&pass, reads, normsAfter(&pass, reads)), placed: make([]bool, len(found)), gates: true}
@@ -147,6 +157,7 @@ func (f *Finder) Find(pass Pass) []Found {
 	w.written()
 	w.embedded()
 	w.afterAttention()
+	w.fill()
 	w.serve()
 	return found
 }

@@ -26,6 +26,9 @@ type reading struct {
 	gated bool
 	// single: it is an activation and nothing else, as PyTorch's own are.
 	single bool
+	// convolves: it is a convolution of images or sound. channels: it is a norm of their channels. writes: it
+	// writes rows that indices choose.
+	convolves, channels, writes bool
 	// part is what it is of an attention written op by op, see takeAttention.
 	part Part
 	// serves is 1 more than the kernel whose operator it has, 0 for none, see writtenScans.
@@ -75,6 +78,7 @@ func heavy(a classify.Role) bool {
 func read(f *classify.Facts) reading {
 	r := reading{base: f.Base, first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
 	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == classify.LibraryPyTorch
+	r.convolves, r.channels, r.writes = f.Convolves(), f.OfChannels(), f.WritesRows()
 	for _, a := range f.Ops {
 		if len(f.Ops) == 1 && slices.Contains(tags, a) {
 			r.tag = a

@@ -52,7 +52,9 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		f.Evidence, f.Confidence = Plan, w.p.ByPlan
 	}
 	g := steps[start].grades[acts[0]]
-	if g == weak || g == unknown || w.unclear[u.kernels[0]] {
+	first := &w.reads[u.kernels[0]]
+	if g == weak || g == unknown || w.unclear[u.kernels[0]] || u.channels || first.convolves &&
+		f.Operator != opname.Embed {
 		f.Confidence = w.p.ByWeak
 	}
 	if f.Operator == opname.GateUpProj && !w.gates {
@@ -206,6 +208,79 @@ func (w *work) serve() {
 	}
 }
 
+// fill gives what has no step to the operator that it serves, where those before and after it are of one part of one
+// layer: it prepares what follows, or works on what the last product or core left for the next product. Products and
+// norms serve nothing, nothing serves a norm, and a name that says nothing stays without an operator.
+func (w *work) fill() {
+	for _, u := range w.units(func(*Kernel) bool { return true }) {
+		i, a := u.kernels[0], u.acts[0]
+		if w.placed[i] || heavy(a) || a == classify.RoleNorm || a == classify.RoleConv ||
+			a == classify.RoleOther {
+			continue
+		}
+		before, after := w.near(i, -1), w.near(u.kernels[len(u.kernels)-1], 1)
+		if before < 0 || after < 0 || w.found[before].Layer != u.label || w.found[after].Layer != u.label {
+			continue
+		}
+		b, f := onlyFirst(w.found[before].Operator), onlyFirst(w.found[after].Operator)
+		if side := sideOf(b); side == 0 || side != sideOf(f) {
+			continue
+		}
+		if isProduct(f) || kindOf[f] == norm {
+			after = before
+		}
+		of := w.found[after]
+		op := onlyFirst(of.Operator)
+		switch writes := w.reads[i].writes && b != opname.Attention; {
+		case kindOf[op] == norm:
+			continue
+		case isProduct(op):
+			if op = worksOn(op); op == "" {
+				continue
+			}
+		case op == opname.Attention && writes:
+			op = opname.KVWrite
+		case op == opname.KVWrite && !writes:
+			op = opname.Attention
+		}
+		of.Operator, of.Part, of.Confidence = op, Main, min(of.Confidence, w.p.ByWeak)
+		for _, k := range u.kernels {
+			w.found[k] = of
+		}
+	}
+}
+
+// worksOn is the operator of what works on what a product leaves, "" for that of products that end a part.
+func worksOn(product string) string {
+	switch {
+	case inputs[product]:
+		return opname.Attention
+	case product == opname.InProj:
+		return opname.LinearAttention
+	case product == opname.Router:
+		return opname.Routing
+	case product == opname.SharedGateUp:
+		return opname.SharedActivation
+	case product == opname.ExpertsGateUp:
+		return opname.ExpertsActivation
+	case product == opname.ExpertsDown:
+		return opname.ExpertsCombine
+	case opensFeed[product]:
+		return opname.Activation
+	}
+	return ""
+}
+
+// sideOf numbers the parts of a layer from 1, 0: the operator is of none.
+func sideOf(op string) int {
+	op = onlyFirst(op)
+	if op == opname.ResidualAdd || op == opname.PostNorm || op == opname.MLPAllReduce {
+		return 0
+	}
+	return 1 + slices.IndexFunc([][]string{attentionOps, denseOps, moeOps},
+		func(ops []string) bool { return slices.Contains(ops, op) })
+}
+
 // servants says where the owner of what serves others is, what it does, and how it is served. Copies are beside a
 // collective, else before what reads them.
 var servants = map[classify.Role]struct {
@@ -221,8 +296,9 @@ var servants = map[classify.Role]struct {
 }
 
 // firstOf and lastOf are the ends of a fused operator.
-func firstOf(op string) string { s, _, _ := strings.Cut(op, "+"); return s }
-func lastOf(op string) string  { return op[strings.LastIndexByte(op, '+')+1:] }
+func firstOf(op string) string   { s, _, _ := strings.Cut(op, "+"); return s }
+func onlyFirst(op string) string { s, _, _ := strings.Cut(firstOf(op), "|"); return s }
+func lastOf(op string) string    { return op[strings.LastIndexByte(op, '+')+1:] }
 
 // near returns the nearest placed kernel of the same stream in a direction that has one of the roles, or any; −1 for
 // none. It looks no further than the next layer's end: what is placed is dense.

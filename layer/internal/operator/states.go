@@ -113,6 +113,9 @@ func (w *work) backInto(u *unit, steps []step, a int, prev states, enter float64
 	if steps[a].add && len(u.acts) == 1 {
 		most = a + 2 // a sum follows the norm after it in some models, but nothing further on
 	}
+	if u.channels {
+		most = a + 1 // what makes queries, keys and values may have one each
+	}
 	for p := a + 2; p <= most && p <= len(steps) && steps[a].layer >= 0 && steps[p-1].layer == steps[a].layer; p++ {
 		if c := prev.at(p) + back; c < enter {
 			enter, via = c, p

@@ -39,7 +39,8 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 
 func (w *work) unit(kernels []int, acts []classify.Role) unit {
 	k := &w.pass.Kernels[kernels[0]]
-	u := unit{kernels: kernels, acts: acts, label: k.Layer, k: k.K, n: k.N}
+	u := unit{kernels: kernels, acts: acts, label: k.Layer, k: k.K, n: k.N,
+		channels: w.reads[kernels[0]].channels}
 	if len(w.hints) > 0 {
 		u.hint = w.hints[kernels[0]]
 	}

@@ -33,6 +33,9 @@ var operations = map[string]string{
 	"sigmoid":  "void at::native::vectorized_elementwise_kernel<4, at::native::sigmoid_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul> >",
 	"grouped":  "void cutlass::device_kernel<at::cuda::detail::enable_3x_kernel_for_sm9x<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int, int, int> > > > >",
 	"memset":   "Memset (Device)",
+	"lean":     "void cudnn::fusion::lean_reduction_kernel<false, false, false>(void*, float*, float*)",
+	"store":    "void at::native::index_elementwise_kernel<128, 4, at::native::index_copy_kernel_impl<at::native::OpaqueType<2> >(at::TensorIterator&, long, long, long)::{lambda(int)#1}>",
+	"batch":    "void at::native::batch_norm_transform_input_channels_last_kernel<c10::BFloat16, c10::BFloat16, float, 4>(c10::BFloat16 const*)",
 }
 
 // Norms and rotations as the models' code writes them.
@@ -111,6 +114,20 @@ func TestLayersOfSingleOperations(t *testing.T) {
 		{"a cleared buffer before a product is no cast of the norm's", "input_norm=" + llamaNorm + " q_proj=memset,gemm k_proj=gemm " +
 			"v_proj=gemm rope=" + rotation + " attention=flash o_proj=gemm residual_add=add post_norm=" + llamaNorm +
 			" gate_proj=gemm activation=silu up_proj=gemm activation=mul down_proj=gemm residual_add=add"},
+		{"a cache of fixed size, attention in parts", "input_norm=layer q_proj=gemm k_proj=gemm v_proj=gemm rope=" + rotation +
+			" kv_write=store,store attention=flash,lean o_proj=gemm residual_add=add post_norm=layer up_proj=gemm " +
+			"activation=gelu down_proj=gemm residual_add=add"},
+		{"MobileBERT: several feed-forward parts", "q_proj=gemm k_proj=gemm v_proj=gemm attention=flash o_proj=gemm residual_add=add " +
+			"post_norm=layer" + strings.Repeat(" up_proj=gemm activation=clamp down_proj=gemm residual_add=add post_norm|input_norm|final_norm=layer", 4)},
+		{"Aria: products of experts in a loop", "input_norm=layer q_proj=gemm k_proj=gemm v_proj=gemm attention=flash o_proj=gemm " +
+			"residual_add=add post_norm=layer router=gemm routing=topk,softmax experts_gate_up=copy" + strings.Repeat(",gemm,copy", 12) +
+			" experts_activation=silu,mul experts_down=gemm" + strings.Repeat(",copy,gemm", 11) + " experts_combine=mul,sum residual_add=add"},
+		{"LeViT: norms of channels are of no heads", "q_proj=gemm input_norm|post_norm|other=batch k_proj=gemm input_norm|post_norm|other=batch " +
+			"v_proj=gemm input_norm|post_norm|other=batch attention=flash o_proj=gemm residual_add=add post_norm=layer up_proj=gemm " +
+			"activation=gelu down_proj=gemm residual_add=add"},
+		{"DiffLlama: weights of two attentions from sums and exponentials", "input_norm=layer q_proj=gemm k_proj=gemm v_proj=gemm rope=" +
+			rotation + " attention=mul,sum,exp,mul,sum,exp,flash,mul o_proj=gemm residual_add=add post_norm=layer gate_proj=gemm " +
+			"activation=silu up_proj=gemm activation=mul down_proj=gemm residual_add=add"},
 	} {
 		const layers = 6
 		p := Pass{Layers: layers, Kernels: []Kernel{{Name: operations["embed"], Layer: -1}}}
