@@ -51,7 +51,7 @@ func TestAnalysesAgree(t *testing.T) {
 	writeFile(t, cut, cutAtBothEnds(t))
 	agreeOn(t, cut)
 	checked++
-	for seed := range uint64(3) { // two GPUs, one of which does much more
+	for seed := range uint64(3) { // two GPUs; one does much more
 		path := filepath.Join(t.TempDir(), fmt.Sprintf("two-gpus-%d.json", seed))
 		writeFile(t, path, twoGPUs(t, seed))
 		agreeOn(t, path)
@@ -117,7 +117,7 @@ func agreeOn(t *testing.T, path string) {
 	sameGPUs(t, name, r, a, d, g, h)
 }
 
-// cutAtBothEnds is a trace of five decodes, of which the window holds a half of the first and of the last one.
+// cutAtBothEnds is a trace of five decodes; the window holds a half of the first and of the last one.
 func cutAtBothEnds(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -153,7 +153,7 @@ func cutAtBothEnds(t *testing.T) string {
 	return string(text)
 }
 
-// twoGPUs is a trace of two GPUs of one process: decodes on both, of which the second one runs every other kernel only.
+// twoGPUs is a trace of two GPUs of one process: decodes on both; the second one runs every other kernel only.
 func twoGPUs(t *testing.T, seed uint64) string {
 	t.Helper()
 	var b bytes.Buffer

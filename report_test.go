@@ -218,6 +218,21 @@ func TestReportOfSeveralModels(t *testing.T) {
 	if largest == 0 {
 		t.Errorf("no operator is a finding: %+v", r.Findings)
 	}
+	var time, idle time.Duration // of the model that loses most
+	host := r.Analyses().Host.Ranks[0]
+	for _, p := range r.Passes {
+		if p.Model == host.Mean.Model {
+			time, idle = time+p.Wall, idle+p.Idle
+		}
+	}
+	if m := host.Mean; m.Model == "" || m.WallNS != int64(time)/2 || m.HostNS == 0 {
+		t.Errorf("mean step %+v, want one of %d ns, the mean of two of one model", m, time/2)
+	}
+	for _, f := range host.Findings {
+		if f.Kind == finding.IdleTime && (f.Model == "" || f.PerStep > idle/2 || f.PerStep == 0) {
+			t.Errorf("%s: %v per step of %q, want at most %v", f.Text, f.PerStep, f.Model, idle/2)
+		}
+	}
 }
 
 // TestDraftsAreInTheirTargetsSteps: means per step are over the target's passes in the report, triage and the host's

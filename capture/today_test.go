@@ -135,7 +135,7 @@ func TestStopAlone(t *testing.T) {
 					wantError(t, err, capture.ErrLeftOver, "capture stop --output-dir "+dir)
 				case "gone":
 					s.Server.Close()
-				case "anew": // Prometheus clients tell when the process was started
+				case "anew": // Prometheus clients publish when the process was started
 					s.mu.Lock()
 					s.armed = false
 					s.mu.Unlock()
@@ -421,7 +421,7 @@ func TestNamedWorkers(t *testing.T) {
 		if err != nil || len(res.Files()) != 2 || a.stops != 1 || b.stops != 1 || res.Verdict != capture.Valid {
 			t.Errorf("gateway %v: %v, %+v", gateway, err, res)
 		}
-		// One engine's trace does not stand for the other's, though both are of TP-0.
+		// One engine's trace does not count for the other's, though both are of TP-0.
 		b.write = func(string, string) {}
 		o.OutputDir, o.Timeouts.Traces = outDir(t), 150*time.Millisecond
 		_, err = run(t, context.Background(), a, o)

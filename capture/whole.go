@@ -11,7 +11,7 @@ import (
 )
 
 // errNotWhole is wrapped by every reason a file is not a finished trace.
-var errNotWhole = errors.New("not whole")
+var errNotWhole = errors.New("not complete")
 
 // bounded reads as long as its context lasts.
 type bounded struct {

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 				"f", "", false,
 			},
 		},
-		{ // A scope stands for a function that says nothing.
+		{ // A scope names a function that says nothing.
 			"void internal::gemvx::kernel<int, 7, false>(int)",
 			parts{"kernel", []string{"internal", "gemvx"}, []string{"int", "7", "false"}, "gemvx", "",
 				false},

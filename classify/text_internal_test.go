@@ -156,7 +156,7 @@ func TestRunsOfLetters(t *testing.T) {
 
 // TestNamesThatGrow: a name whose readable form would have 64 KiB is read as it is.
 func TestNamesThatGrow(t *testing.T) {
-	number := func(i int) string { // of a substitution, the first of which has none
+	number := func(i int) string { // of a substitution; the first has none
 		if i == 0 {
 			return "S_"
 		}

@@ -70,14 +70,37 @@ func sumOf(steps []stepAccount) (sum timeSum) {
 	return sum
 }
 
-// completeSteps counts the steps, each that the window cuts as the part of a complete one that it is.
-func (a *account) completeSteps() (n float64) {
-	for i := range a.steps {
-		if s := a.steps[i].step; s != nil {
+// complete counts steps, each that the window cuts as the part of a complete one that it is.
+func (a *account) complete(steps []stepAccount) (n float64) {
+	for i := range steps {
+		if s := steps[i].step; s != nil {
 			n += a.d.layers.StepShare(s.Index)
 		}
 	}
 	return n
+}
+
+// mostly are the steps of the model that has most of some time, with those of its drafts, and what it is called: all
+// steps and "" where one model runs.
+func (a *account) mostly(of func(*timeSum) int64) (steps []stepAccount, model string) {
+	modelOf := func(s *stepAccount) string { return a.d.layers.ModelOf(a.d.layers.StepOf(s.step.Index)) }
+	sums := map[string]int64{}
+	for i := range a.steps {
+		s := &a.steps[i]
+		if s.step == nil {
+			return a.steps, ""
+		}
+		m := modelOf(s)
+		if sums[m] += of(&s.timeSum); i == 0 || sums[m] > sums[model] {
+			model = m
+		}
+	}
+	for i := range a.steps {
+		if s := &a.steps[i]; modelOf(s) == model {
+			steps = append(steps, *s)
+		}
+	}
+	return steps, model
 }
 
 // nameKey is what idle time is summed by: a cause and what ran.

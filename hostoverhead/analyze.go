@@ -163,7 +163,7 @@ func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
 	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
 	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count,
-		Steps: a.found, CompleteSteps: a.completeSteps(),
+		Steps: a.found, CompleteSteps: a.complete(a.steps), Mean: a.mean(),
 		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy),
 		Alone:    ratio(kernels-d.compute, busy),
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(),
@@ -206,6 +206,16 @@ func (p *params) answer(h *Headroom) Answer {
 		return No
 	}
 	return Inconclusive
+}
+
+// mean is the mean step of the model that loses most to the host.
+func (a *account) mean() StepMean {
+	steps, model := a.mostly(func(s *timeSum) int64 { return s.idle.host() })
+	n, sum := a.complete(steps), sumOf(steps)
+	if n == 0 {
+		return StepMean{}
+	}
+	return StepMean{model, int64(float64(sum.idle.host()) / n), int64(float64(sum.wall) / n)}
 }
 
 // headroom is what some time is made of.

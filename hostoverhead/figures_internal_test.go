@@ -315,11 +315,11 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
-	for steps, want := range map[float64]string{0: "250 ns of 1.00 µs of step time", 1: "250 ns of 1.00 µs per step",
-		2.5: "100 ns of 400 ns per step"} {
-		v := Verdict{Verdict: Yes, Basis: finding.OfStep, Headroom: head, Ranks: []RankVerdict{{CompleteSteps: steps}}}
+	for mean, want := range map[StepMean]string{{}: "250 ns of 1.00 µs of step time",
+		{"", 100, 400}: "100 ns of 400 ns per step", {"T5", 10, 20}: "10 ns of 20 ns per step of T5"} {
+		v := Verdict{Verdict: Yes, Basis: finding.OfStep, Headroom: head, Ranks: []RankVerdict{{Mean: mean}}}
 		if got := v.summary(); got != "host overhead: "+want+" (at most a 1.33× speedup)" {
-			t.Errorf("%v steps: %s", steps, got)
+			t.Errorf("%+v: %s", mean, got)
 		}
 	}
 	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5,

@@ -14,9 +14,18 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	out := []finding.Finding{}
 	server := a.l.w.server()
 	basis, dialect, record := a.basis(), server.Key(), a.recordLaunches()
-	n := a.completeSteps()
-	if basis == finding.OfWindow {
-		n = 1 // the parts between its pauses are one window
+	size := func(total int64, of func(*timeSum) int64) finding.Size {
+		sized := func(total int64, n float64) finding.Size {
+			return finding.SizeOf(finding.Recoverable, basis, time.Duration(total), n, time.Duration(r.Headroom.WallNS))
+		}
+		if basis == finding.OfWindow {
+			return sized(total, 1) // the parts between its pauses are one window
+		}
+		steps, model := a.mostly(of)
+		sum := sumOf(steps)
+		s := sized(total, 1)
+		s.PerStep, s.Model = sized(of(&sum), a.complete(steps)).PerStep, model
+		return s
 	}
 	for i := range r.Idle {
 		c := &r.Idle[i]
@@ -24,8 +33,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 			continue
 		}
 		f := finding.Finding{Kind: finding.IdleTime, Cause: c.Cause, Code: c.Cause.String(), Text: c.Cause.Info().Title,
-			Size: finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n,
-				time.Duration(r.Headroom.WallNS)),
+			Size:       size(c.StepsNS, func(s *timeSum) int64 { return s.idle[c.Cause] }),
 			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
 			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect, record)}
 		if c.Cause == finding.UnknownCause {
@@ -43,9 +51,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	}
 	if c := r.Transfers; c != nil && c.StepsNS > 0 {
 		out = append(out, finding.Finding{Kind: finding.ExposedCopies, Code: c.Cause.String(),
-			Text: c.Cause.Info().Title,
-			Size: finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n,
-				time.Duration(r.Headroom.WallNS)),
+			Text: c.Cause.Info().Title, Size: size(c.StepsNS, func(s *timeSum) int64 { return s.busy - s.kernels }),
 			Place: finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))}, Confidence: finding.High,
 			Advice: c.Cause.Info().Advice})
 	}

@@ -12,7 +12,8 @@ import (
 // PublishedOptions are those of the published detector; the zero value is its default.
 type PublishedOptions = published.HostOptions
 
-// detectPublished runs the published detector; nil where it sees no kernels, as it does not count whole replays.
+// detectPublished runs the published detector; nil where it sees no kernels, as it does not count replays without their
+// kernels.
 func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*published.HostReport, error) {
 	r, err := published.DetectHost(ctx, t, o.Published)
 	if errors.Is(err, published.ErrNoHostKernels) {

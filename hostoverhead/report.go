@@ -98,8 +98,8 @@ func (v *Verdict) answer() string {
 	}
 	r, each := &v.Ranks[v.Deciding], v.Basis.Title()
 	host, wall := h.HostNS, h.WallNS
-	if n := r.CompleteSteps; n > 0 {
-		host, wall, each = int64(float64(host)/n), int64(float64(wall)/n), "per step"
+	if m := &r.Mean; m.WallNS > 0 {
+		host, wall, each = m.HostNS, m.WallNS, v.Basis.EachOf("")+finding.OfModel(m.Model)
 	}
 	out := fmt.Sprintf("host overhead: %s of %s %s (at most %s)%s", nanos(host), nanos(wall), each,
 		table.WithArticle(speedup(h.AtMost)), largest)

@@ -368,7 +368,7 @@ func TestStepsOfARunByHand(t *testing.T) {
 			put(b, event.Runtime, "cudaMemcpyAsync", at+600_000, 3_000, 0)
 			put(b, event.Kernel, "gemm", at+990_000, 20_000, uint64(i+1)) // runs into the next step
 		}
-		put(b, event.Range, "before", 3*ms+1, 5, 0) // behind the last
+		put(b, event.Range, "before", 3*ms+1, 5, 0) // after the last
 	})
 	bench := func(lengths ...int64) (out []hostStep) {
 		at := int64(0)

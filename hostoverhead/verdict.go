@@ -149,6 +149,13 @@ type PassHeadroom struct {
 	Largest  finding.Cause `json:"largest_cause"` // cause of most of the host's time
 }
 
+// StepMean is the mean step of the model that loses most to the host.
+type StepMean struct {
+	Model  string `json:"model,omitempty"` // where the device runs several, drafts aside
+	HostNS int64  `json:"host_ns"`         // idle time that the host causes
+	WallNS int64  `json:"wall_ns"`         // of the step, with those of its drafts
+}
+
 // RankVerdict is the answer for one device of one rank.
 type RankVerdict struct {
 	Rank          string         `json:"rank"`           // of the file, or its place; "" for a single file
@@ -157,6 +164,7 @@ type RankVerdict struct {
 	Device        trace.DeviceID `json:"device"`         // number of the GPU
 	GPU           string         `json:"gpu,omitempty"`  // the device's name, "" unknown
 	CompleteSteps float64        `json:"complete_steps"` // steps, one that the window cuts as the part that it is
+	Mean          StepMean       `json:"mean_step"`      // zero without steps
 	// Ignored is set for a device with so few kernels that it does not decide.
 	Ignored  bool     `json:"ignored,omitempty"`
 	Verdict  Answer   `json:"verdict"`

@@ -366,7 +366,7 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 // addLayerEvidence says once per kind of evidence and model what the layers rest on.
 func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 	index := map[any]int{}
-	for p := range 2 * len(results) { // whole passes speak first
+	for p := range 2 * len(results) { // complete passes speak first
 		r := &results[p%len(results)]
 		if r.Count == 0 || (r.Cut != ladder.Uncut) != (p >= len(results)) {
 			continue

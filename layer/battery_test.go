@@ -370,7 +370,7 @@ func TestBattery(t *testing.T) {
 
 // known are the cases of the subset that are not right to the kernel, or that something speaks against: what is right
 // of them, and what is printed. Layers whose kernels were lost or merged may not show where they begin; of norms
-// after the halves of layers, of names that say nothing and of a window with half a pass nobody can be sure.
+// after the halves of layers, of names that say nothing and of a window with half a pass nothing is certain.
 var known = map[string]struct{ share, conf float64 }{
 	"BERT-base, transformers: graphs, N 0":                                         {1, 0.895},
 	"BERT-base, transformers: one pass, N 12":                                      {1, 0.895},
@@ -396,7 +396,7 @@ var known = map[string]struct{ share, conf float64 }{
 }
 
 // check says that a case of the subset is right to the kernel, with its layers and passes, and printed so; or as
-// right and as sure as is known.
+// right and as confident as is known.
 func (v verdict) check(t *testing.T) {
 	t.Helper()
 	const near = 0.01
@@ -478,7 +478,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, none of which says so,
+// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, and none says so,
 // and as many experts as the tokens of a layer chose.
 func TestWrittenOutNorms(t *testing.T) {
 	for _, f := range families.All() {
@@ -500,7 +500,7 @@ func TestWrittenOutNorms(t *testing.T) {
 }
 
 // TestNormsAfter: an encoder of the family of BERT runs the same kernels as a model with norms before its
-// halves; that it looks up three embeddings tells.
+// halves; its three lookups of embeddings show it.
 func TestNormsAfter(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Name != "BERT-base, transformers" {
@@ -516,7 +516,7 @@ func TestNormsAfter(t *testing.T) {
 }
 
 // TestLostKernels: where one kernel in a hundred was lost, hardly a name occurs as often as there are layers, and the
-// dense ones in front are counted all the same.
+// dense ones before them are counted all the same.
 func TestLostKernels(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Name != "DeepSeek-V3, SGLang, TP 8" && f.Name != "Kimi-K2, SGLang, TP 8" {

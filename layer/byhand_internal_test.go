@@ -173,7 +173,7 @@ func TestStepsEnd(t *testing.T) {
 // normal writes times without a unit.
 func normal(s string) string { return strings.ReplaceAll(s, "ns", "") }
 
-// TestTokensOfFamilies: two families of kernels that agree, or one in all layers, tell the rows; what a kernel that
+// TestTokensOfFamilies: two families of kernels that agree, or one in all layers, show the rows; what a kernel that
 // writes the cache shows are tokens where it was not replayed.
 func TestTokensOfFamilies(t *testing.T) {
 	grid := func(family string, real, dense bool) classify.TokenGrid {

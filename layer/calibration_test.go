@@ -15,7 +15,7 @@ import (
 
 // calibration is how right answers are that were printed with a confidence, by tenths.
 type calibration struct {
-	// sure: printed 0.95 and more; wrong: of these, below 90% right; right: 90% and more
+	// confident: printed 0.95 and more; wrong: of these, below 90% right; right: 90% and more
 	cases, sure, wrong, right, rightSure int
 	n                                    [10]int
 	printed, share                       [10]float64
@@ -71,10 +71,10 @@ func (c *calibration) off() (sum float64) {
 }
 
 // TestCalibration prints the table of docs/segmentation.md, of families that numbers were read from and of others, and
-// of each row of [segment.Limits] how right the answers are of which it is the gravest doubt: go test ./layer -run
+// of each row of [segment.Limits] how right the answers are that have it as the gravest doubt: go test ./layer -run
 // Calibration -v -battery. Of the others at most one in a hundred answers printed with 0.95 may be below 90% right,
 // three in five right ones are printed with that, and the expected calibration error is 0.03 at most. What is off is
-// too modest: a higher limit for hidden names prints wrong answers as sure.
+// too modest: a higher limit for hidden names prints wrong answers with confidence.
 func TestCalibration(t *testing.T) {
 	if !*wholeBattery {
 		t.Skip("takes a minute: -battery")

@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// check holds what every run has against what was found: whole passes of a model have as many layers each, and
+// check holds what every run has against what was found: complete passes of a model have as many layers each, and
 // layers of one stream follow each other, so that their times add up to no more than the pass. What contradicts is a
 // note, and lowers the confidence of its passes.
 func (a *Device) check(w *work, results []ladder.Result) {

@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestFinerStepsOfTwoDialects: of two dialects whose steps hold about the same kernels the finer one tells the
+// TestFinerStepsOfTwoDialects: of two dialects whose steps hold about the same kernels the finer one shows the
 // passes; from a tenth on that only the other one holds, that does. In whatever order the trace has them.
 func TestFinerStepsOfTwoDialects(t *testing.T) {
 	const outer, inner = "step[DECODE bs=4]", "execute_context_0(0)_generation_4(4)"

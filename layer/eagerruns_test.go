@@ -28,7 +28,7 @@ func (r *torchRun) call(name string, start int64) {
 		Device: trace.None, Stream: trace.None})
 }
 
-// graph launches a graph, of which the kernels to come are.
+// graph launches a graph; the kernels to come are its.
 func (r *torchRun) graph() {
 	r.eager = false
 	r.at += 4000
@@ -261,7 +261,7 @@ func TestCompiledPassLooksUpAgain(t *testing.T) {
 }
 
 // TestDenoisingLoop: a denoiser runs its blocks, a head and a tail in each step, and noise is drawn before the first:
-// two levels of repeats, of which the outer one is the pass.
+// two levels of repeats; the outer one is the pass.
 func TestDenoisingLoop(t *testing.T) {
 	for _, steps := range []int{3, 6, 20} {
 		for _, blocks := range []int{5, 14, 28} {

@@ -43,7 +43,7 @@ func TestHalvesOfABatch(t *testing.T) {
 }
 
 // TestIdlePasses: a data-parallel rank without requests runs all but attention. Such passes have the layers of the
-// others, are called idle, and do not stand for the steady state.
+// others, are called idle, and are not the steady state.
 func TestIdlePasses(t *testing.T) {
 	arch := gen.Arch{Layers: gen.LeadingDense(27, 1), Hidden: 2048, Experts: 64}
 	idle, busy := gen.Pass{Idle: true}, gen.Pass{Decodes: 16, Context: 100}
@@ -67,7 +67,7 @@ func TestIdlePasses(t *testing.T) {
 			}
 		}
 	}
-	// Nothing but idle passes and no N: no mixer tells a layer from its halves, and none are claimed.
+	// Nothing but idle passes and no N: no mixer separates a layer from its halves, and none are claimed.
 	tr, _ := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: arch, Passes: []gen.Pass{idle, idle}, TP: 2},
 		nil)
 	if a := analyze(t, tr, layer.Options{}); a.NumLayers != 0 || len(a.Passes) != 2 || len(a.Notes) == 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // countsAdd says that every pass with layers rests on one finding of its layers, that findings of passes say no more
-// than there are, and that a pass's kernels are those of its layers, those before them and those behind.
+// than there are, and that a pass's kernels are those of its layers, those before and after them.
 func countsAdd(t testing.TB, name string, d *layer.Device) {
 	t.Helper()
 	sum := map[layer.Subject]int{}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestModelsOfFlux: an image server runs two text encoders, a compiled denoiser four times, and a decoder. Each is a
-// model with its own layers, and the one that takes the time stands for the steady state.
+// model with its own layers, and the one that takes the time is the steady state.
 func TestModelsOfFlux(t *testing.T) {
 	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})
 	got := map[string][2]int{}
@@ -41,7 +41,7 @@ func TestModelsOfFlux(t *testing.T) {
 	}
 }
 
-// TestDenoiserOfFlux: after the attention of a layer that runs the image's and the text's feed-forward part stands
+// TestDenoiserOfFlux: after the attention of a layer that runs the image's and the text's feed-forward part is
 // nothing that the next attention reads, and lines of a text encoder launch no kernel of the denoiser.
 func TestDenoiserOfFlux(t *testing.T) {
 	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})

@@ -154,7 +154,7 @@ func TestStepsOfPlans(t *testing.T) {
 	}
 }
 
-// TestSidesOfWeights: the shapes of a product's op tell the sides of its weight, where it is known which of its
+// TestSidesOfWeights: the shapes of a product's op show the sides of its weight, where it is known which of its
 // inputs that is.
 func TestSidesOfWeights(t *testing.T) {
 	for _, c := range []struct{ op, dims, want string }{
@@ -180,7 +180,7 @@ func TestSidesOfWeights(t *testing.T) {
 	}
 }
 
-// TestFramesTellOfLaunches: the innermost frame in a file that defines models tells the line, else one in a file of
+// TestFramesTellOfLaunches: the innermost frame in a file that defines models gives the line, else one in a file of
 // building blocks; functions show the stage.
 func TestFramesTellOfLaunches(t *testing.T) {
 	const model, block, stage = "sglang/srt/models/qwen3.py(%d): forward", "sglang/srt/layers/linear.py(%d): forward",
@@ -488,7 +488,7 @@ func TestAnnotatedNumbersStay(t *testing.T) {
 	}
 }
 
-// TestMainReplayStream: that which most replayed kernels run on, of as many the first; kernels that were launched one
+// TestMainReplayStream: the one that most replayed kernels run on, of as many the first; kernels that were launched one
 // by one do not count.
 func TestMainReplayStream(t *testing.T) {
 	for streams, want := range map[string]string{"": "0 false", "7": "7 false", "77": "7 false", "78": "7 true",

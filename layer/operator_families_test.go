@@ -17,7 +17,7 @@ import (
 // famKernel is one kernel of a model written by hand: its name, the operators that are right, and the shapes of the
 // op that launches it.
 type famKernel struct {
-	name, want string // want: several joined by a space, "" for none that is sure
+	name, want string // want: several joined by a space, "" for none that is certain
 	op, dims   string
 }
 
@@ -226,7 +226,7 @@ func TestLanguageModelKeepsItsGate(t *testing.T) {
 }
 
 // TestAttentionWrittenOut: attention of single operations has the right operators: two products per head and a softmax
-// between them, none of which is a product of the layer.
+// between them; none is a product of the layer.
 func TestAttentionWrittenOut(t *testing.T) {
 	const h, rows = 1024, 384
 	softmax := famKernel{name: "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, c10::BFloat16, float, 9, false, false>(P)", want: "attention"}

@@ -147,7 +147,7 @@ func opScoreGenerated(t *testing.T, answers []opAnswer, truths []gen.Truth, laye
 }
 
 // TestGeneratedHeads: a head that looks like the feed-forward part of a layer is of no layer, with frames and in
-// graphs; where frames tell, the product with the vocabulary is known, too.
+// graphs; where frames show it, the product with the vocabulary is known, too.
 func TestGeneratedHeads(t *testing.T) {
 	for name, mode := range map[string]gen.Mode{"eager": gen.Eager, "graph": gen.FullGraph} {
 		for _, vendor := range []gen.Vendor{gen.NVIDIA, gen.AMD} {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestTruthOfRealTraces: module frames and shapes show all; without them the plan, and without a config the kernels,
-// tell at least 99%; labels of layers that are off are repaired.
+// show at least 99%; labels of layers that are off are repaired.
 func TestTruthOfRealTraces(t *testing.T) {
 	for _, tt := range []struct{ trace, config string }{
 		{"sglang-qwen3-8b-extend-eager-mi300", "qwen3-8b"},

@@ -26,7 +26,7 @@ func TestRecordedRuns(t *testing.T) {
 		{"llama16-compiled", 16, 9, 0},        // torch.compile: the first and the last layer are fused with what is beside them
 		{"llama16-compiled-graphs", 16, 9, 8}, // the same by graph launches; before each one is a copy into its input
 		{"lfm2-16", 16, 2, 0},                 // layers of two kinds in no period
-		{"gemma2-18", 18, 2, 0},               // norms behind both halves of a layer
+		{"gemma2-18", 18, 2, 0},               // norms after both halves of a layer
 		{"dit14-6steps", 14, 6, 0},            // a denoising loop
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -446,7 +446,7 @@ func TestIntactRunsHaveNoDamage(t *testing.T) {
 	}
 }
 
-// TestLayersOfDraftsAreDoubted: where runs of a draft model in front of each pass are counted as its layers, the answer
+// TestLayersOfDraftsAreDoubted: where runs of a draft model before each pass are counted as its layers, the answer
 // is printed as doubtful, and says why.
 func TestLayersOfDraftsAreDoubted(t *testing.T) {
 	seen := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestScrambledReplay: where names and times do not belong together no layer is sure, and with the order repaired
+// TestScrambledReplay: where names and times do not belong together no layer is certain, and with the order repaired
 // every kernel has the time and the layer that it ran in.
 func TestScrambledReplay(t *testing.T) {
 	var b bytes.Buffer

@@ -110,7 +110,7 @@ func onGPU(e map[string]any) bool {
 	return c == "kernel" || c == "gpu_memcpy" || c == "gpu_memset"
 }
 
-// hashed gives a kernel a name that tells nothing but whether two kernels are the same.
+// hashed gives a kernel a name that shows only whether two kernels are the same.
 func hashed(name string) string {
 	h := sha256.Sum256([]byte(name))
 	return "k" + hex.EncodeToString(h[:8])
@@ -279,7 +279,7 @@ func TestGPUActivitiesAlone(t *testing.T) {
 }
 
 // TestHashedNames: with every kernel name replaced by a hash, passes and N stay and at least 80% of the kernels keep
-// their layer. Two layers alone are too few to tell a repeat without any meaning; their N is given.
+// their layer. Two layers alone are too few to find a repeat without any meaning; their N is given.
 func TestHashedNames(t *testing.T) {
 	var y tally
 	defer y.log(t)
@@ -305,7 +305,7 @@ func TestHashedNames(t *testing.T) {
 			y.add(share)
 			least := 1.0
 			if s.arch.SharedExperts {
-				least = 0.94 // where no name tells, a side stream's kernels may be of the next layer
+				least = 0.94 // where no name says it, a side stream's kernels may be of the next layer
 			}
 			if share < least || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
 				t.Errorf("%s, %s: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers,

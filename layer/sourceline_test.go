@@ -31,7 +31,7 @@ func mapped(t *testing.T, path, config, mapping string, force bool) *layer.Devic
 	return &read(path, layer.Options{Config: opConfig(t, config), Mapping: m, ForceMapping: force}).Devices[0]
 }
 
-// TestModelLinesOfReplays: the model's own file explains a replayed kernel; what only a prefill tells is said to be
+// TestModelLinesOfReplays: the model's own file explains a replayed kernel; what only a prefill shows is said to be
 // from one.
 func TestModelLinesOfReplays(t *testing.T) {
 	for _, tt := range []struct {

@@ -84,7 +84,7 @@ func TestLinesAreAligned(t *testing.T) {
 	}
 }
 
-// TestCapturesWithoutNames: a layer's kernels are paired with as many launches of a capture, in order; what stands
+// TestCapturesWithoutNames: a layer's kernels are paired with as many launches of a capture, in order; what is
 // around the layers is not.
 func TestCapturesWithoutNames(t *testing.T) {
 	for _, c := range []struct{ target, ref, want string }{

@@ -79,7 +79,7 @@ func (a *Device) chooseSteady(ended func() error) {
 		a.Steady.Reason = "the only pass"
 	default:
 		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within "+
-			"%.0f%%; the first whole pass", a.Steady.TolerancePct)
+			"%.0f%%; the first complete pass", a.Steady.TolerancePct)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // moduleLayer matches decoder-layer modules as tools/module-truth.py of the shared data does.
 var moduleLayer = regexp.MustCompile(`^nn\.Module: \w*(?:DecoderLayer|TransformerBlock|Block|EncoderLayer|Layer)_(\d+)$`)
 
-// unknownLayer is the truth about a kernel that no frame tells about: an orphan, or a kernel of a graph replay.
+// unknownLayer is the truth about a kernel without a frame: an orphan, or a kernel of a graph replay.
 const unknownLayer = -9
 
 // moduleTruth reads the layer of every GPU activity from the module frames around its launch, by another way than the
@@ -75,7 +75,7 @@ var moduleTraces = []struct {
 	{"hf-bert-small-eager-h100.json.gz", "", 4},
 }
 
-// TestModuleFramesAreTheTruth: with frames every kernel has the layer they tell, with frames hidden at least 99.5% have
+// TestModuleFramesAreTheTruth: with frames every kernel has their layer, with frames hidden at least 99.5% have
 // it when N is given and 99% when it is not.
 func TestModuleFramesAreTheTruth(t *testing.T) {
 	for _, c := range moduleTraces {

@@ -228,7 +228,7 @@ func TestWindowsOfRealTraces(t *testing.T) {
 	four := concat(prefill, decode, decode, prefill)
 	check(t, &y, "prefill decode decode prefill", four, 36, 1)
 	check(t, &y, "launches missing", orphaned(four, 0.5), 36, 1)
-	check(t, &y, "GPU alone", orphaned(four, 1), 36, 0.998) // kernels of a second stream stand where they begin
+	check(t, &y, "GPU alone", orphaned(four, 1), 36, 0.998) // kernels of a second stream are where they begin
 	for k, at := range []int{50, 300, 535, 700, 900} {
 		if !testdata.Long() && k%2 == 0 {
 			continue

@@ -118,7 +118,7 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 					got = append(got, i)
 				}
 				want := layerTable(a, passes)
-				if name == "redacted" { // without shapes of products nothing may tell the tokens
+				if name == "redacted" { // without shapes of products nothing may show the tokens
 					want, got := tokens.ReplaceAllString(strings.Join(want, "\n"), "tokens"),
 						tokens.ReplaceAllString(strings.Join(layerTable(b, got), "\n"), "tokens")
 					if diff := cmp.Diff(want, got); diff != "" {

@@ -16,7 +16,7 @@ func TestBordersOfConfigs(t *testing.T) {
 	const layers, size = 4096, 1 << 40
 	const experts = `"num_experts":4,`
 	type border struct {
-		field  string // with %d where the number stands
+		field  string // with %d for the number
 		lo, hi int64
 	}
 	list := []border{

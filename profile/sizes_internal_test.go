@@ -136,7 +136,7 @@ func TestWhichLayersHaveExperts(t *testing.T) {
 	}
 }
 
-// operators writes the products of a model's only kind of layer, with the products that may stand for each.
+// operators writes the products of a model's only kind of layer, with the products that may replace each.
 func operators(t *testing.T, config string) []string {
 	t.Helper()
 	c, err := ParseConfig(strings.NewReader(config))

@@ -16,7 +16,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// small is an op with a module frame around two launches, one of which is a
+// small is an op with a module frame around two launches; one is a
 // graph launch with two kernels.
 const small = `{"baseTimeNanoseconds": 1000, "traceEvents": [
 {"ph":"M","name":"process_name","pid":7,"args":{"name":"python"}},

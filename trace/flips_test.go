@@ -30,8 +30,8 @@ func flipsEach() int {
 }
 
 // TestFlips flips single bits of real traces. A flip in the plain text costs two
-// events at most, wherever it is; a flip in compressed data may cost what stands
-// after it, and is then told. Neither makes a trace something else.
+// events at most, wherever it is; a flip in compressed data may cost what is
+// after it, and is then reported. Neither makes a trace something else.
 func TestFlips(t *testing.T) {
 	for _, name := range flipped {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func TestRealTracesHaveNothingImpossible(t *testing.T) {
 }
 
 // TestActivitiesAreCountedOnce: a buffer that the profiler wrote twice adds no GPU time, wherever the second copy is.
-// What differs in anything that tells activities apart is another one, and so is what lasts whole microseconds.
+// What differs in anything that separates activities is another one, and so is what lasts whole microseconds.
 func TestActivitiesAreCountedOnce(t *testing.T) {
 	corr := func(n int) string { return fmt.Sprintf(`,"correlation":%d`, n) }
 	node := func(n int) string { return fmt.Sprintf(`,"correlation":9,"graph id":3,"graph node id":%d`, n) }

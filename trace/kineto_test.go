@@ -79,7 +79,7 @@ func names(t *trace.Trace, l event.Lane) string {
 }
 
 // TestKineto shows what is made of things that profilers were seen to write;
-// docs/format/kineto.md tells where.
+// docs/format/kineto.md says where.
 func TestKineto(t *testing.T) {
 	first := func(t *trace.Trace) trace.Event { return t.LaneAt(event.LaneGPU, 0) }
 	for _, tt := range []struct {
@@ -374,7 +374,7 @@ func findingsOf(t *trace.Trace, prefix string) string {
 	return strings.Join(codes, " ")
 }
 
-// orphans writes n kernels, the first tenth of which have no launch.
+// orphans writes n kernels; the first tenth have no launch.
 func orphans(n int) (events []string) {
 	for i := range n {
 		at := float64(10 * (i + 1))

@@ -135,7 +135,7 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls none of which is short, and copies that
+// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls that are never short, and copies that
 // no memory can make.
 func TestTimeScale(t *testing.T) {
 	copies := func(fast, slow int, bytes int64) func(*column.Columns, []int32) {
@@ -199,7 +199,7 @@ func TestTimeScale(t *testing.T) {
 		!strings.Contains(f[0].Message, "8 of 8 large copies move more than 20 TB/s") {
 		t.Errorf("%+v, want copies of 20 TB/s", f)
 	}
-	// A call that was quick tells that kernels are really long; that of a graph and one that lasts nothing tell
+	// A call that was quick shows that kernels are really long; that of a graph and one that lasts nothing show
 	// nothing.
 	for _, c := range []struct {
 		graphs bool

@@ -585,7 +585,7 @@ func TestStacksWithoutPrefill(t *testing.T) {
 	}
 }
 
-// kernels are so many kernels of which nothing is known.
+// kernels are so many kernels without any facts.
 func kernels(n int) []activity.Kernel {
 	out := make([]activity.Kernel, n)
 	for i := range out {

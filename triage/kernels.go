@@ -359,14 +359,14 @@ func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime,
 	slices.SortFunc(out, func(a, b activity.SiteTime) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]))
 	})
-	behind := func(st activity.SiteTime) int {
+	after := func(st activity.SiteTime) int {
 		if st.Site > activity.SiteFromPrefill && percent(st.Ns, whole) >= minSitePct {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(out[min(1, len(out)):], func(a, b activity.SiteTime) int {
-		return cmp.Compare(behind(a), behind(b))
+		return cmp.Compare(after(a), after(b))
 	})
 	return out, whole
 }

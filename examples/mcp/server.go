@@ -178,7 +178,7 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, args []strin
 	notes := &notes{ctx: ctx, req: req}
 	notes.progress(1)
 	code := command.Exec(ctx, args, strings.NewReader(""), out, notes)
-	const failed, inconclusive = 3, 4 // with these the document is whole
+	const failed, inconclusive = 3, 4 // with these the document is complete
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -198,8 +198,7 @@ func (ix *funcIndex) anyAsserts(dir, name string, seen map[*ast.FuncDecl]bool) b
 	return false
 }
 
-// imported returns the directory of the module's package that name stands for
-// in f.
+// imported returns the directory of the module's package that f calls name.
 func (ix *funcIndex) imported(f *File, name string) (string, bool) {
 	for _, spec := range f.AST.Imports {
 		imp := strings.Trim(spec.Path.Value, "`\"")

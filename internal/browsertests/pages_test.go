@@ -62,7 +62,7 @@ func all(t *testing.T) (names []string, pages map[string]string) {
 
 func address(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// fleetOf writes the traces of a replica of eight ranks, one of which is late, and returns their folder.
+// fleetOf writes the traces of a replica of eight ranks, one late, and returns their folder.
 func fleetOf(t *testing.T, dir string, seed uint64, cause ranks.Cause) string {
 	t.Helper()
 	c := ranks.Config{Seed: seed, Steps: 8, Replicas: []ranks.Replica{{Numbered: true, Late: 5, Cause: cause,

@@ -113,7 +113,7 @@ func column(ctx context.Context, t *testing.T, table string, n int) []string {
 		`[...document.querySelectorAll("#%s tbody tr")].filter(r => r.offsetParent !== null).map(r => r.cells[%d].textContent.trim())`, table, n))
 }
 
-// values returns the numbers by which a column sorts, as its rows stand.
+// values returns the numbers by which a column sorts, in the order of its rows.
 func values(ctx context.Context, t *testing.T, table string, n int) []float64 {
 	t.Helper()
 	return evaluate[[]float64](ctx, t, fmt.Sprintf(`[...document.querySelectorAll("#%s tbody tr")].map(r => +r.cells[%d].dataset.sort)`, table, n))

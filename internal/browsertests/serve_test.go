@@ -23,7 +23,7 @@ import (
 )
 
 // fetchText fetches a URL from inside the open page and returns status and
-// text, or "refused: …" with what the page was told.
+// text, or "refused: …" with the answer that the page got.
 func fetchText(ctx context.Context, t *testing.T, url string) string {
 	t.Helper()
 	var got string

@@ -141,7 +141,7 @@ func TestBombIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedMagic: one damaged byte of the three that tell gzip costs nothing
+// TestDamagedMagic: one damaged byte of the three that mark gzip costs nothing
 // but the trust; two are another kind of file.
 func TestDamagedMagic(t *testing.T) {
 	want := text(100_000)

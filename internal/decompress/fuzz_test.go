@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzDamage compresses any text and edits the result: what is read is a prefix
-// of the text, followed by an error, wherever the format can tell; and no input
+// of the text, followed by an error, wherever the format shows it; and no input
 // gives more than the limit.
 func FuzzDamage(f *testing.F) {
 	f.Add([]byte(`{"traceEvents":[]}`), uint8(0), uint16(0), []byte{})

@@ -20,7 +20,7 @@ type member struct {
 	name   string
 	data   []byte
 	method uint16
-	raw    bool // checksum and sizes stand in front
+	raw    bool // checksum and sizes come first
 }
 
 func zipped(tb testing.TB, members ...member) []byte {

@@ -157,7 +157,7 @@ func TestConditionsDecide(t *testing.T) {
 	}
 }
 
-// TestRanksOfCollectives: where collectives run there are two ranks, and not more for sure.
+// TestRanksOfCollectives: where collectives run there are two ranks, and more is not certain.
 func TestRanksOfCollectives(t *testing.T) {
 	for least, want := range map[int]fusion.Outcome{2: fusion.Holds, 4: fusion.Unknown} {
 		r := fusion.Requirements{MinTP: least}

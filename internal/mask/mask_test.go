@@ -82,7 +82,7 @@ func TestNamesOfKernelsAndOpsStay(t *testing.T) {
 	}
 }
 
-// TestSecretsAcrossBuffers: wherever one stands in a long stream it is masked once.
+// TestSecretsAcrossBuffers: wherever one is in a long stream it is masked once.
 func TestSecretsAcrossBuffers(t *testing.T) {
 	s := "hf_" + strings.Repeat("aB3", 12)
 	for before := 64<<10 - 60; before < 64<<10+10; before++ {

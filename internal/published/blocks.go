@@ -40,7 +40,7 @@ type blockCut struct {
 	Source    string // of NumLayers: "given", "period" or "default"
 	PerLayer  int    // blocks of a layer
 	Passes    []blockPass
-	Rest      int // blocks after the last whole pass
+	Rest      int // blocks after the last complete pass
 }
 
 // blockPass is NumLayers layers.
@@ -161,7 +161,7 @@ func (f *finder) containing(anchor string) (pos []int) {
 	return pos
 }
 
-// fill makes passes of blocks; blocks that are left over make one that is not whole.
+// fill makes passes of blocks; blocks that are left over make one that is not complete.
 func (f *finder) fill() {
 	c := f.cut
 	blocks, per := len(f.pos)-1, c.NumLayers*c.PerLayer

@@ -19,7 +19,7 @@ const AnchorOpens = "anchor-opens"
 const confidence = 0.5
 
 // Analyze is [layer.Analyze] by the rule of the anchors. Categories are those of the published tables for every
-// profile. Layers that are left over after the last whole pass make a pass that is cut at its end; the published
+// profile. Layers that are left over after the last complete pass make a pass that is cut at its end; the published
 // tables leave it out, but can be asked for its layers.
 func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
 	if t.Len(event.LaneGPU) == 0 {
@@ -80,7 +80,7 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 func describe(d *layer.Device, cut *blockCut, p *profile.ModelProfile) {
 	d.Anchor, d.NumAnchors = cut.Anchor, cut.Anchors
 	if cut.Rest > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no whole pass: a pass is %d blocks "+
+		d.Notes = append(d.Notes, fmt.Sprintf("anchor-opens leaves %d of %d blocks in no complete pass: a pass is %d blocks "+
 			"and the kernels after the last anchor belong to nothing",
 			cut.Rest, cut.Anchors-1, cut.NumLayers*cut.PerLayer))
 	}

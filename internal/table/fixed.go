@@ -118,7 +118,7 @@ func (c *Column) lines(s string, width int) []string {
 	return out
 }
 
-// mostName is the longest base name that is kept whole: triton's names of many fused operators reach 170 characters;
+// mostName is the longest base name that is not cut: triton's names of many fused operators reach 170 characters;
 // names of thousands are mangled, and no base names.
 const mostName = 400
 

@@ -20,7 +20,7 @@ type Known struct {
 	// Of is what it replaces where the reference data is absent: its path below shared; "" where the copy is cut shorter.
 	Of        string
 	Passes    int      // forward passes
-	Layers    int      // decoder layers of a whole pass, 0 where the model has none
+	Layers    int      // decoder layers of a complete pass, 0 where the model has none
 	PerLayer  int      `json:"kernels_per_layer"` // of every layer, from how often names repeat; 0: not claimed
 	Stages    []string // of each pass: prefill, decode, mixed, unknown
 	TP        int      // tensor-parallel size

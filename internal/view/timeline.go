@@ -125,7 +125,7 @@ type ClusterRow struct {
 	Share Shares `json:"share"`
 }
 
-// Typical are the whole layers of median time of the timeline's clusters, those of most time first. Clusters whose
+// Typical are the complete layers of median time of the timeline's clusters, those of most time first. Clusters whose
 // layers the window cuts are left out.
 func (t *Timeline) Typical() iter.Seq2[*ClusterRow, *LayerRow] {
 	clusters := slices.Clone(t.Clusters)

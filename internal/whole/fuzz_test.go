@@ -59,7 +59,7 @@ func FuzzEdits(f *testing.F) {
 	})
 }
 
-// hostileNumbers stand in for times, durations and ids.
+// hostileNumbers replace times, durations and ids.
 var hostileNumbers = []string{
 	"0", "-1", "1e18", "-9223372036854775.808", "9223372036854775.807", "18446744073709551615", "1e400", "-5.-123",
 	"NaN", "Infinity",

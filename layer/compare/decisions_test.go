@@ -752,7 +752,7 @@ func TestPartsOfTheWaterfall(t *testing.T) {
 }
 
 // A category is not judged that has an operator's kernels on one side alone: it runs as many of them, and lost records
-// hide of which operator some are.
+// hide the operator of some.
 func TestCategoriesThatDiffer(t *testing.T) {
 	with := func(rope, other int) *Side {
 		r := runOf(repeated(6, use1{"attention", 10, 500}, use1{"rope", rope, 10}, use1{"", other, 10})...)

@@ -372,7 +372,7 @@ func (c *comparison) notes(r *Report) {
 			run := &ch.side.Runs[i]
 			if run.Scrambled {
 				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; only the "+
-					"whole pass is judged (use --repair-order)", run.Trace)
+					"complete pass is judged (use --repair-order)", run.Trace)
 			}
 			if run.Health != "" && run.Health != trace.HealthOK {
 				note("%s: the recording is %s", run.Trace, run.Health)

@@ -45,7 +45,7 @@ func named(word string) func(map[string]any) bool {
 	}
 }
 
-// stretch makes the activities that which chooses take factor times as long; all that comes later moves.
+// stretch makes the activities chosen by which take factor times as long; all that comes later moves.
 func (d doc) stretch(which func(map[string]any) bool, factor float64) {
 	list := d.events()
 	slices.SortStableFunc(list, func(a, b map[string]any) int { return cmp.Compare(ts(a), ts(b)) })

@@ -116,7 +116,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// pauses puts so many µs after each of the kernels that which chooses: all that comes later moves, what the CPU does
+// pauses puts so many µs after each of the kernels chosen by which: all that comes later moves, what the CPU does
 // meanwhile takes longer.
 func (d doc) pauses(which func(map[string]any) bool, us float64) {
 	var at []float64

@@ -46,6 +46,8 @@ type Size struct {
 	Measure Measure `json:"measure"`
 	// PerStep is the mean over all steps of the finding's stage, negative for a change that makes steps faster.
 	PerStep time.Duration `json:"per_step_ns"`
+	// Model is the model whose steps alone PerStep is the mean over; "" for all.
+	Model string `json:"step_model,omitempty"`
 	// Total is the sum over the steps of one GPU. Findings are ranked by it.
 	Total time.Duration `json:"total_ns"`
 	// Share is Total as a part of the time that Of names, 0…1.

@@ -8,8 +8,16 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// Each says what the time of a finding is a mean over: "per decode step", "in the window".
-func (f *Finding) Each() string { return f.Of.EachOf(f.Stage) }
+// Each says what the time of a finding is a mean over: "per decode step", "per step of T5", "in the window".
+func (f *Finding) Each() string { return f.Of.EachOf(f.Stage) + OfModel(f.Model) }
+
+// OfModel says that a step is that of one of several models.
+func OfModel(model string) string {
+	if model == "" {
+		return ""
+	}
+	return " of " + model
+}
 
 // MeanOf says that figures are of several GPUs.
 func MeanOf(gpus int) string {
@@ -27,7 +35,11 @@ func (f *Finding) Amount() string {
 	}
 	share := ""
 	if f.Of != NoBasis && !math.IsNaN(f.Share) {
-		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), f.Of.Title())
+		of := f.Of.Title()
+		if f.Model != "" {
+			of += " of all models"
+		}
+		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), of)
 	}
 	if f.Of == OfGPU {
 		return f.Measure.Amount(f.Total) + share

@@ -67,7 +67,7 @@ func TestFleetByHand(t *testing.T) {
 		Wait: spread, Shared: []fleet.Shared{}, Groups: []fleet.Group{{Name: "0–2", Ranks: 3, Steps: 12, Collectives: 24,
 			Step: 1_000_000, Wait: spread, Transfer: 40_000, Skew: skew, Rows: []fleet.Row{row(0, 8), row(1, 0), row(2, 16)},
 			// Of all steps rank 2 is last at 16 of 24, which chance explains; of the last six at all. It waits 80 and
-			// 140 µs less than ranks 1 and 0, of which the later is the median. Its mlp takes 110 µs more than rank 1's.
+			// 140 µs less than ranks 1 and 0; the later is the median. Its mlp takes 110 µs more than rank 1's.
 			Late: &fleet.Late{Rank: "rank 2", Last: 12, Decided: 12, PerStep: 140_000, Share: 0.14, Since: 104,
 				Operator: "mlp", Tokens: 2, Excess: 110_000},
 			// The median rank is 1; the others differ by 10 and 110 µs, three times what rank 0 does.

@@ -75,7 +75,7 @@ func TestTextsOfInputs(t *testing.T) {
 	}
 }
 
-// TestWorkOfAttention: of three requests that decode and see ten tokens, and of two that prefill three behind four:
+// TestWorkOfAttention: of three requests that decode and see ten tokens, and of two that prefill three after four:
 // 6 heads of 8 and 4 for queries, 4 for keys, on two ranks; bf16 with a cache of fp8.
 func TestWorkOfAttention(t *testing.T) {
 	decode, prefill := Decode(3, 10), Prefill(2, 3, 4)

@@ -250,7 +250,7 @@ func TestRulesComeBeforeTheTable(t *testing.T) {
 	}
 }
 
-// TestMasksAreIntervals: attention of which no mask is recorded has half of the square and the diagonal at least, all
+// TestMasksAreIntervals: attention without a recorded mask has half of the square and the diagonal at least, all
 // of it at most; a recorded mask leaves nothing open. 4 tokens, heads of 8: 2·16 FLOP a pair, 10 or 16 of them. Five
 // products of the backward pass: 2·(3·8 + 2·8).
 func TestMasksAreIntervals(t *testing.T) {

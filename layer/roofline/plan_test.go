@@ -200,7 +200,7 @@ func TestPlanOfEveryConfig(t *testing.T) {
 	}
 }
 
-// An all-reduce of four ranks moves the hidden state once: over all links of a GPU behind a switch, over three of seven
+// An all-reduce of four ranks moves the hidden state once: over all links of a GPU at a switch, over three of seven
 // in a mesh. Beside that it takes what the fastest published one does: 2.3 µs on Hopper, 5 µs on an MI300X.
 func TestPlanOfAnAllReduce(t *testing.T) {
 	load := roofline.Decode(64, 1000)

@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// tool puts a script that stands in for nsys before PATH.
+// tool puts a script that replaces nsys before PATH.
 func tool(t *testing.T, script string) {
 	t.Helper()
 	if _, err := os.Stat("/bin/sh"); err != nil {

@@ -185,7 +185,7 @@ func TestReportNeedsNsys(t *testing.T) {
 	}
 }
 
-// TestReportIsExported stands in for nsys with a script that copies an export
+// TestReportIsExported replaces nsys with a script that copies an export
 // to the path after -o.
 func TestReportIsExported(t *testing.T) {
 	dir := t.TempDir()

@@ -249,7 +249,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Bombs are refused before they fill the memory: too many events, too many for the budget, too much behind compression.
+// Bombs are refused before they fill the memory: too many events, too many for the budget, too much once decompressed.
 func TestBombs(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Categories), nil)
 	n := int64(read(t, data).Len())
@@ -363,7 +363,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// The form with categories tells kinds by them; queues are named with their stream in brackets, and events are
+// The form with categories has kinds by them; queues are named with their stream in brackets, and events are
 // numbered for themselves.
 func TestCategoriesForm(t *testing.T) {
 	name := func(id uint64, s string) []byte { return wire.Str(wire.Num(nil, 1, id), 2, s) }

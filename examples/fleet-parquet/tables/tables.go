@@ -174,7 +174,7 @@ func (t *table[T]) finish(cancel func()) error {
 		t.err = t.rows.Close()
 	}
 	if t.err != nil {
-		cancel() // what is not whole is not stored
+		cancel() // what is not complete is not stored
 	}
 	if t.file == nil {
 		return t.err

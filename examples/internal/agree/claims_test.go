@@ -18,7 +18,7 @@ const (
 	kindComm       = "communication"  // time in communication kernels
 	kindCategories = "category time"  // time by category
 	kindPasses     = "passes"         // how many
-	kindStages     = "stages"         // of which passes
+	kindStages     = "stages"         // the stages of passes
 	kindLayers     = "layers"         // of a whole pass
 	kindTP         = "tensor size"    // tensor-parallel size
 	kindFramework  = "framework"      // which server

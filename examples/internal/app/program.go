@@ -196,7 +196,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	env.progress.clear()
 	var shown shownError
-	if judged(err) || errors.As(err, &shown) { // the output says what was found, and is whole
+	if judged(err) || errors.As(err, &shown) { // the output says what was found, and is complete
 		if ferr := out.finish(nil); ferr != nil && !out.gone() {
 			err = ferr
 		}

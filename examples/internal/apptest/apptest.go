@@ -106,7 +106,7 @@ func HTML(t *testing.T, program func() app.Program) {
 	}
 	if s := string(page); !strings.HasPrefix(s, "<!DOCTYPE html>") ||
 		!strings.HasSuffix(strings.TrimSpace(s), "</html>") || !strings.Contains(s, "Launches") {
-		t.Errorf("the report of %d bytes is not whole", len(page))
+		t.Errorf("the report of %d bytes is not complete", len(page))
 	}
 	if !strings.Contains(r.Stderr, "wrote "+path) || r.Stdout != MustRun(t, program()).Stdout {
 		t.Errorf("stderr = %q; stdout must be what it is without --html", r.Stderr)

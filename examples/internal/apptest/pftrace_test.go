@@ -64,7 +64,7 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 	for _, form := range []pftracegen.Form{pftracegen.Slices, pftracegen.Stages, pftracegen.Categories} {
 		if form != pftracegen.Categories && strings.Contains(string(doc), "ProfilerStep") &&
 			!strings.Contains(string(doc), `"user_annotation"`) {
-			continue // of a PyTorch that called annotations operators; the names alone tell better
+			continue // of a PyTorch that called annotations operators; the names alone are better
 		}
 		packets, err := pftracegen.Encode(doc, form)
 		if err != nil {
@@ -101,7 +101,7 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 
 // carried is what a document holds that a form carries: events and names, without the profiler's own row, instants,
 // flows, shapes, GPUs and ranks. Copies have no names in render stages. Without categories, a name and what is beside
-// it tell an op from an annotation; and slices come category by category, which decides between equal times.
+// it separate an op from an annotation; and slices come category by category, which decides between equal times.
 func carried(t *testing.T, doc []byte, form pftracegen.Form) []byte {
 	t.Helper()
 	var d map[string]json.RawMessage

@@ -181,7 +181,7 @@ func TestEveryProgramHasItsDifferences(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(testdata.Root(t), "examples", d.Name(), "go.mod")); err == nil ||
 			len(files) == 0 {
-			continue // a module of its own or no program: it stands for no published script
+			continue // a module of its own or no program: it replaces no published script
 		}
 		if d.Name() != "internal" && !strings.Contains(string(page), "`"+d.Name()+"`") {
 			t.Errorf("docs/differences.md says nothing of %s", d.Name())

@@ -79,7 +79,7 @@ func baseNames(t *testing.T) bases {
 	return out
 }
 
-// cut are the pieces of base names of which dots in a text stand for the rest. Arguments of templates are no base
+// cut are the beginnings of base names that a text cuts with dots. Arguments of templates are no base
 // names.
 func (b bases) cut(text string) (out []string) {
 	const dots, letters = "...", 8

@@ -25,9 +25,9 @@ type Table struct {
 	Name    string
 	Columns []string // as the statement defines them, the name first
 	Root    int      // the first page, once the table was written or read
-	options string   // of the statement, behind the columns
+	options string   // of the statement, after the columns
 	key     int      // the column that is the rowid, or -1
-	cells   []byte   // of all rows, one behind the other, as a leaf page holds them
+	cells   []byte   // of all rows, one after the other, as a leaf page holds them
 	last    int64    // rowid
 }
 

@@ -85,7 +85,7 @@ func Cases() []Case {
 		both("a semaphore", "lock", true, wait("sem_wait",
 			"<built-in method acquire of _thread.RLock object at 0x7f5a3c0b2d40>")),
 		both("a sleep in a step", "system-call", true, wait("nanosleep", "<built-in function sleep>")),
-		both("hidden scheduler", "", false, func(s *sim) { // behind the work that is queued
+		both("hidden scheduler", "", false, func(s *sim) { // hidden by the work that is queued
 			s.add(nsysgen.RowRange, "schedule", s.host, s.host+200_000)
 			s.host += 200_000
 		}),

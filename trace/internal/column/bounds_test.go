@@ -384,7 +384,7 @@ func TestRoomOfColumns(t *testing.T) {
 	}
 }
 
-// TestSpreadOfLaunches: what tells that records are scrambled, in figures.
+// TestSpreadOfLaunches: what shows that records are scrambled, in figures.
 func TestSpreadOfLaunches(t *testing.T) {
 	row := func(names []uint32, durations []int64) *Columns {
 		c := &Columns{}
@@ -452,7 +452,7 @@ func TestDisorderedLaunches(t *testing.T) {
 	}
 }
 
-// TestOrderAndBounds: rows of CPU lanes stand by thread, start and length, those of the GPU lane by start.
+// TestOrderAndBounds: rows of CPU lanes are sorted by thread, start and length, those of the GPU lane by start.
 func TestOrderAndBounds(t *testing.T) {
 	c := &Columns{}
 	for _, r := range [][3]int64{{1, 5, 1}, {0, 9, 1}, {0, 2, 3}, {-1, 7, 1}, {0, 2, 8}, {1, 4, 1}} {

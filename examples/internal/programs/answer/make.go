@@ -248,7 +248,7 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 		}
 		if p.Chosen {
 			s.Steady, s.SteadyWall, s.Batch, s.Tokens, s.Confidence = p.Index, p.Wall, p.Batch, p.Tokens, p.Confidence
-			s.SteadyWhy = "the whole pass of median time of the stage"
+			s.SteadyWhy = "the complete pass of median time of the stage"
 			if d := m.of.All[k.trace]; len(d.Devices) > 0 && m.of.Main != nil && p.Device == m.of.Main.ID &&
 				p.Index == m.of.Main.Steady.Pass {
 				s.SteadyWhy = m.of.Main.Steady.Reason

@@ -161,8 +161,8 @@ func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID
 		}
 	}
 	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Partial == "" }) {
-		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a whole pass " +
-			"beside it with --slice-passes")
+		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a complete " +
+			"pass beside it with --slice-passes")
 	}
 	what := "pass " + indexList(passes).String()
 	if len(o.layers) > 0 {
