@@ -171,7 +171,7 @@ func TestIncomplete(t *testing.T) {
 			os.WriteFile(filepath.Join(d, "a-TP-1.trace.json.gz.tmp"), gz, 0o666)
 		}, []string{"missing: TP-1", "a-TP-1.trace.json.gz.tmp", "not yet renamed"}},
 		{"empty", func(d string) { os.WriteFile(filepath.Join(d, "a-TP-0.trace.json"), nil, 0o666) },
-			[]string{"0 complete of 2 expected", "a-TP-0.trace.json (0 bytes): not whole: empty"}},
+			[]string{"0 complete of 2 expected", "a-TP-0.trace.json (0 bytes): not complete: empty"}},
 		{"not JSON", func(d string) { os.WriteFile(filepath.Join(d, "a-TP-0.trace.json"), []byte("traceback"), 0o666) },
 			[]string{"not a JSON object or array"}},
 		{"documents", func(d string) {

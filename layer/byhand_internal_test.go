@@ -74,14 +74,14 @@ func TestSteadyRun(t *testing.T) {
 		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100),
 			"0 2 10 the median of 2 neighbouring passes whose durations stay within 10% of it"},
 		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations " +
-			"within 10%; the first whole pass"},
+			"within 10%; the first complete pass"},
 		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100),
 			"1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
 		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100),
-			"2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+			"2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first complete pass"},
 		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
 			100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first " +
-			"whole pass"},
+			"complete pass"},
 		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
 			100), "0 2 10 the median of 2 neighbouring draft passes whose durations stay within 10% of it"},
 		{"all cut", chosen(func(p []ForwardPass) {

@@ -132,7 +132,7 @@ func TestDoubtIsShared(t *testing.T) {
 	}
 }
 
-// TestEndsOfPasses: kernels stand before the first layer, and two after the last one.
+// TestEndsOfPasses: kernels are before the first layer, and two after the last one.
 func TestEndsOfPasses(t *testing.T) {
 	for _, c := range []struct {
 		layers []int32

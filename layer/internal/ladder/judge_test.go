@@ -88,7 +88,7 @@ func TestJudgedPasses(t *testing.T) {
 	}
 }
 
-// TestPassesWithoutLayers: a pass found by its structure that holds no layers is hardly sure; one of an annotation is.
+// TestPassesWithoutLayers: a pass found by its structure that holds no layers has little confidence; one of an annotation is.
 func TestPassesWithoutLayers(t *testing.T) {
 	for _, c := range []struct {
 		evidence string
@@ -213,7 +213,7 @@ func TestContradictions(t *testing.T) {
 }
 
 // TestLayersByFrames: kernels have the layer of the frame that they were launched in; where more of a pass were
-// launched by nobody knows what, frames do not tell.
+// launched by nobody knows what, frames do not decide.
 func TestLayersByFrames(t *testing.T) {
 	for _, c := range []struct {
 		launched string // the layer of each kernel, - for none, . where no launch is known
@@ -261,7 +261,7 @@ func TestLayersByFrames(t *testing.T) {
 	}
 }
 
-// TestStructureUnderFrames: a pass whose layers frames told has a structure to read cut passes by, whose boundary is
+// TestStructureUnderFrames: a pass with layers from frames has a structure to read cut passes by, whose boundary is
 // where the frames say that layer 1 begins.
 func TestStructureUnderFrames(t *testing.T) {
 	_, results := passesOfLetters(wholePass(2))

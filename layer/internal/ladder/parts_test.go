@@ -486,7 +486,7 @@ func TestHostOfAPass(t *testing.T) {
 	}
 }
 
-// TestCutAtAnchors: boundaries stand right after the anchors that close layers, and right before those that
+// TestCutAtAnchors: boundaries are right after the anchors that close layers, and right before those that
 // open them; of two blocks a layer the second anchor closes it, the first opens it.
 func TestCutAtAnchors(t *testing.T) {
 	for _, c := range []struct {
@@ -494,7 +494,7 @@ func TestCutAtAnchors(t *testing.T) {
 		position      string
 		blocks, n     int
 		cut           Partial
-		want          string // the layer of each kernel, "" where anchors do not tell
+		want          string // the layer of each kernel, "" where anchors do not decide
 	}{
 		{"closes", "exyAxyAxyAz", profile.AnchorCloses, 1, 0, Uncut, "-000111222-"},
 		{"opens", "eAxyAxyAxyz", profile.AnchorOpens, 1, 0, Uncut, "-000111222-"},

@@ -46,7 +46,7 @@ func stepsOf(name string) (Step, bool) {
 }
 
 // TestProfilerSteps: a profiler's steps under which half of the kernels were launched are searched for passes one by
-// one; where each holds one pass, it is the whole step, and surer than what told it.
+// one; where each holds one pass, it is the complete step, with more confidence.
 func TestProfilerSteps(t *testing.T) {
 	const layer = "nqmongad"
 	pass := "x" + strings.Repeat(layer, 8) + "iyh"
@@ -88,7 +88,7 @@ func TestProfilerSteps(t *testing.T) {
 	}
 }
 
-// TestStepsOfAServer: the dialect under which most kernels were launched tells the passes; of two that cover about as
+// TestStepsOfAServer: the dialect under which most kernels were launched has the passes; of two that cover about as
 // many, the finer one.
 func TestStepsOfAServer(t *testing.T) {
 	const kernels = 40
@@ -176,7 +176,7 @@ func TestStepsInSteps(t *testing.T) {
 }
 
 // TestCallsOfModulesArePasses: calls of the outermost modules that hold layers are passes, or of those that launched
-// most, if half of the kernels are theirs; what smaller modules launch is of the pass in front, and of the first one
+// most, if half of the kernels are theirs; what smaller modules launch is of the pass before, and of the first one
 // where that has lost its own frame.
 func TestCallsOfModulesArePasses(t *testing.T) {
 	for _, c := range []struct {
@@ -224,7 +224,7 @@ func TestCallsOfModulesArePasses(t *testing.T) {
 }
 
 // TestModelsByTheirModules: an outermost module that calls 32 modules is a model beside those that hold layers, one
-// that calls 31 is a part of the pass in front.
+// that calls 31 is a part of the pass before.
 func TestModelsByTheirModules(t *testing.T) {
 	for n, want := range map[int]string{32: "ab|cd", 31: "abcd"} {
 		modules := []trace.EventData{module("Model_0", 1000, 1019), module("DecoderLayer_0", 1000, 1009),

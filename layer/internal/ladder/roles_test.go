@@ -6,7 +6,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// TestRolesHaveAHome: a new role must be told what it is to the boundaries of layers.
+// TestRolesHaveAHome: a new role must say what it is to the boundaries of layers.
 func TestRolesHaveAHome(t *testing.T) {
 	for _, r := range classify.Roles() {
 		if _, ok := Structural[r]; !ok {

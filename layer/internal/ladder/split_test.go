@@ -12,7 +12,7 @@ var splitNames = map[rune]string{
 }
 
 // TestPassesAreSplitBetweenStacks: what lies between two stacks of layers (L) is split where names after
-// the last one give way to names before the first; where names do not tell, sampling ends a pass and
+// the last one give way to names before the first; where names do not decide, sampling ends a pass and
 // an embedding begins one; else the longest pause (a blank), the first of equals.
 func TestPassesAreSplitBetweenStacks(t *testing.T) {
 	for _, want := range []string{
@@ -32,7 +32,7 @@ func TestPassesAreSplitBetweenStacks(t *testing.T) {
 		"aLLx| exLLb",
 		"aLLxs|exLLb",
 		"aLLss|eeLLb",
-		"tLL|thLL|thLLt", // a name on both ends tells nothing
+		"tLL|thLL|thLLt", // a name on both ends shows nothing
 		"LL|LL",
 		"aLLx| xL   LLb", // a pause within the next stack is none between passes
 	} {

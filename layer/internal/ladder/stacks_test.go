@@ -113,7 +113,7 @@ func TestRunsOfBareLayers(t *testing.T) {
 	}
 }
 
-// TestLayersOfOtherNames: where no class is named like a layer, that which is called with three numbers at least is
+// TestLayersOfOtherNames: where no class is named like a layer, the one called with three numbers at least is
 // one.
 func TestLayersOfOtherNames(t *testing.T) {
 	model := frame{"Model_0", 0, 100, 0}
@@ -163,7 +163,7 @@ func TestPassesThatTheWindowCuts(t *testing.T) {
 	}
 }
 
-// TestDeepPaths: of a path of more than 64 modules the innermost ones are told.
+// TestDeepPaths: of a path of more than 64 modules the innermost ones are named.
 func TestDeepPaths(t *testing.T) {
 	for deep, want := range map[int]string{1: "M_0", 64: "M_0", 65: "M_1", 700: "M_636"} {
 		var modules []trace.EventData

@@ -46,7 +46,7 @@ func spell(text string, passes []Span) string {
 	return strings.Join(out, "|")
 }
 
-// TestPassesWithoutMarks: stacks of layers with something else between them are passes, told by the layers of each
+// TestPassesWithoutMarks: stacks of layers with something else between them are passes, found by the layers of each
 // that are in the window.
 func TestPassesWithoutMarks(t *testing.T) {
 	const layer = "nqmongad"

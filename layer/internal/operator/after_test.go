@@ -9,7 +9,7 @@ import (
 )
 
 // TestFeedForwardTwice: after the attention of a layer with two streams no product is one that the next attention
-// reads where an activation stands between; what surrounds an activation is a feed-forward part, of low confidence.
+// reads where an activation is between; what surrounds an activation is a feed-forward part, of low confidence.
 func TestFeedForwardTwice(t *testing.T) {
 	const front, steps = "fused_add_rms_norm gemm gemm gemm gemm gemm gemm rotary flash_fwd ",
 		"(residual_add) input_norm q_proj k_proj v_proj (rope) attention o_proj (residual_add) post_norm gate_up_proj activation down_proj"
@@ -38,8 +38,8 @@ func TestFeedForwardTwice(t *testing.T) {
 	}
 }
 
-// TestTwoProductsBehindAttention: which of two products in a row is the output projection the order alone tells
-// weakly, a config or anything between them surely.
+// TestTwoProductsBehindAttention: which of two products in a row is the output projection the order alone shows
+// weakly, a config or anything between them clearly.
 func TestTwoProductsBehindAttention(t *testing.T) {
 	const steps = "input_norm qkv_proj attention o_proj (post_norm) gate_up_proj activation down_proj"
 	for _, c := range []struct {

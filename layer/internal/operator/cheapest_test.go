@@ -204,7 +204,7 @@ func TestNearestOwner(t *testing.T) {
 		name        string
 		at, owner   int // in a row of thirty
 		by          int
-		other, open bool // what stands between is of another stream; the owner was not placed
+		other, open bool // what is between is of another stream; the owner was not placed
 		want        int
 	}{
 		{"next", 10, 11, 1, false, false, 11}, {"before", 10, 9, -1, false, false, 9},
@@ -230,7 +230,7 @@ func TestNearestOwner(t *testing.T) {
 	}
 }
 
-// TestPairsThatOrderDoesNotTell: keys and values, gates and what they gate are separated by what stands between, not
+// TestPairsThatOrderDoesNotTell: keys and values, gates and what they gate are separated by what is between, not
 // by their order.
 func TestPairsThatOrderDoesNotTell(t *testing.T) {
 	const pair = opname.GateProj + "|" + opname.UpProj

@@ -102,7 +102,7 @@ func told(found []Found) string {
 }
 
 // TestHeadLikeALayer: a head that looks like a feed-forward part is no part of a layer, with frames and without; with
-// frames its last product is told.
+// frames its last product is known.
 func TestHeadLikeALayer(t *testing.T) {
 	p := bert(4, true)
 	found := NewFinder(nil, Defaults()).Find(p)
@@ -212,7 +212,7 @@ func TestStrays(t *testing.T) {
 		{"a0 B0 B0 a1", "...."}, // none of it within the labels: a layer of another kind
 		{"a0 a1 A9", "..."},     // around the layers
 		{"a0 r+a1 r+A1", "..x"}, {"a0 r+a1 a2 r+A1", "...x"}, {"a+r0 a+r1 a+R1", "..x"},
-		{"B0 A0 C0 a0 a1", "xx..."}, {"a0 a1 B1 A1 C1", "...xx"}, // with all that stands outside of them
+		{"B0 A0 C0 a0 a1", "xx..."}, {"a0 a1 B1 A1 C1", "...xx"}, // with all that is outside of them
 		{"a0 B0 A0 C0 a1", "..x.."},
 		{"B0 a0 a1", "..."}, {"A0 a0 A1 a1 B1", "x.x.."}, {"a0 a1 A1 b1 B1", "..x.x"},
 	} {

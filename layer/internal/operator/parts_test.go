@@ -221,7 +221,7 @@ func TestWrittenOutOperators(t *testing.T) {
 	}
 }
 
-// TestStepsOfAWindow: what stands before the layers is looked for where the window holds the first of them, what
+// TestStepsOfAWindow: what is before the layers is looked for where the window holds the first of them, what
 // follows them where it holds the last; the first layer has nothing to add.
 func TestStepsOfAWindow(t *testing.T) {
 	p := Defaults()
@@ -354,7 +354,7 @@ func TestClassesOfModules(t *testing.T) {
 	}
 }
 
-// TestTailsOfLayers: around an activation stand the products of a feed-forward part, at either end of what stands
+// TestTailsOfLayers: around an activation are the products of a feed-forward part, at either end of what comes
 // after attention, too.
 func TestTailsOfLayers(t *testing.T) {
 	p := Defaults()

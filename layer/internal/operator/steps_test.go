@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// TestQueriesOfLatentAttention: queries may be projected whole where nothing tells, but not beside an indexer, which
+// TestQueriesOfLatentAttention: queries may be projected in one step where nothing decides, but not beside an indexer, which
 // reads those of low rank.
 func TestQueriesOfLatentAttention(t *testing.T) {
 	for _, c := range []struct{ indexer, given, want bool }{{false, false, true}, {true, false, false},

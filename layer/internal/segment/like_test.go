@@ -37,7 +37,7 @@ func TestLikeReference(t *testing.T) {
 }
 
 // TestMixersOutsideAlone: where no unit holds a mixer that is known, none counts as one of an unknown name; what
-// stands outside of the units counts as one more.
+// is outside of the units counts as one more.
 func TestMixersOutsideAlone(t *testing.T) {
 	s := &Sequence{}
 	s.add(20, mixer)

@@ -210,8 +210,8 @@ func TestCombsAreOccurrences(t *testing.T) {
 	}
 }
 
-// TestBreaksOfPasses: breaks stand where they hold most foreign kernels, of equal places the last, so that the first
-// pass is whole.
+// TestBreaksOfPasses: breaks are where they hold most foreign kernels, of equal places the last, so that the first
+// pass is complete.
 func TestBreaksOfPasses(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	for range 1000 {
@@ -366,7 +366,7 @@ func TestLayersThatTheWindowCuts(t *testing.T) {
 	}
 }
 
-// TestPartsThatGoOn: what stands beside the layers is a part of another one where it is no longer than the longest,
+// TestPartsThatGoOn: what is beside the layers is a part of another one where it is no longer than the longest,
 // and holds one foreign kernel in five at most.
 func TestPartsThatGoOn(t *testing.T) {
 	for _, lengths := range [][]int{{12, 10, 10}, {10, 12, 10}, {10, 10, 12}} {
@@ -419,7 +419,7 @@ func partsThatGoOn(t *testing.T, lengths []int) {
 	}
 }
 
-// TestMixersOfUnits: what stands outside of the units counts as one more; one mixer says nothing.
+// TestMixersOfUnits: what is outside of the units counts as one more; one mixer says nothing.
 func TestMixersOfUnits(t *testing.T) {
 	for _, c := range []struct {
 		mixers []int // of kernels 0 to 13: two, three units of three, three
@@ -460,7 +460,7 @@ func TestBeginningOfLayerOne(t *testing.T) {
 	}
 }
 
-// TestClustersFromTheStart: a role that stands first begins a cluster, too.
+// TestClustersFromTheStart: a role that comes first begins a cluster, too.
 func TestClustersFromTheStart(t *testing.T) {
 	for want, at := range map[string][]int{"[0]": {0}, "[5]": {5}, "[0 7]": {0, 7}, "[1]": {1, 7}, "[]": nil,
 		"[2 20]": {2, 8, 20}} {

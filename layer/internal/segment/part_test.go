@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParts: a part shares the list as long as its elements stand together, and never writes into it.
+// TestParts: a part shares the list as long as its elements are together, and never writes into it.
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		add  []int
