@@ -79,8 +79,8 @@ func (f *Facts) Convolves() bool {
 	return f.Role == RoleProduct && f.Category == CategoryGEMM && f.Subcategory == subcategoryConvolution
 }
 
-// OfChannels says that the kernel is a batch norm, by the default rules: it scales channels of convolutions and products
-// by what training found, and is no norm of heads or of a state.
+// OfChannels says that the kernel is a batch norm, by the default rules: it scales channels of convolutions and
+// products by what training found, and is no norm of heads or of a state.
 func (f *Facts) OfChannels() bool {
 	return f.Category == CategoryNorm && f.Subcategory == subcategoryBatch
 }

@@ -18,8 +18,8 @@ type unit struct {
 	hint    hint
 	k, n    int
 	label   int32
-	// summed: it normalises a sum of the residual stream. scales: it multiplies elements, as what is added after may be. channels:
-	// it is a norm of channels.
+	// summed: it normalises a sum of the residual stream. scales: it multiplies elements, as what is added after may be.
+	// channels: it is a norm of channels.
 	summed, scales, channels bool
 }
 
