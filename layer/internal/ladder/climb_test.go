@@ -125,7 +125,8 @@ func TestPassesOfAnotherModel(t *testing.T) {
 }
 
 // TestIdlePieces: what samples and prepares the next batch, with one product at most, is no pass, however many fills and
-// copies it launches; what decodes an image has several products.
+// copies it launches, and is of the pass before it, unless it looks up an embedding; what decodes an image has several
+// products.
 func TestIdlePieces(t *testing.T) {
 	whole, fills := wholePass(8), strings.Repeat("f", 2*smallPass)
 	for name, c := range map[string]struct{ between, want string }{
@@ -133,6 +134,7 @@ func TestIdlePieces(t *testing.T) {
 		"decoding":  {strings.Repeat("CCf", smallPass), "[65 185]"},
 		"products":  {"hh" + fills, "[65 147]"},
 		"few fills": {"fff", "[68]"},
+		"lookups":   {"fef" + fills, "[65]"},
 	} {
 		pass := whole[:len(whole)-2]
 		w, all := workOfLetters(pass+c.between+pass, "")

@@ -368,7 +368,8 @@ func (w *Work) launchedAlike(a, b int32) bool {
 }
 
 // joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has
-// one, or, as one that decodes an image, several products. What samples has one, of the logits, at most.
+// one, or, as one that decodes an image, several products. What samples has one, of the logits, at most. It is of the
+// pass before it, or, where there is none before or it looks up an embedding, of the next one.
 func (w *Work) joinIdle(line []int32, roles []Role, bounds []int) []int {
 	mixers, products := make([]int, len(line)+1), make([]int, len(line)+1)
 	for k, i := range line {
@@ -388,11 +389,12 @@ func (w *Work) joinIdle(line []int32, roles []Role, bounds []int) []int {
 	var out []int
 	from := 0
 	for k, b := range bounds {
-		to := len(line)
+		to, begins := len(line), false
 		if k+1 < len(bounds) {
 			to = bounds[k+1]
+			begins = slices.Contains(roles[b:to], roleEmbed)
 		}
-		if idle(from, b) || idle(b, to) {
+		if idle(from, b) || idle(b, to) && !begins {
 			continue
 		}
 		out = append(out, b)

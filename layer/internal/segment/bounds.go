@@ -39,7 +39,7 @@ func Bounds(s Stretch, marks []Mark) []int {
 	n := s.Len()
 	is := make([]bool, n+1)
 	usual := usualGap(s.Gap, marks, 0)
-	byMarks(s.Gap, marks, is, usual)
+	byMarks(s, marks, is, usual)
 	for _, i := range restPlaces(s, marks, usual) {
 		near := false
 		for k := max(0, i-shortest); k <= min(n, i+shortest); k++ {
@@ -122,8 +122,18 @@ func usualGap(gap []Span, marks []Mark, of Mark) Span {
 	return max(1, gaps[9*len(gaps)/10])
 }
 
-// byMarks notes the places before embeddings, and after sampling where work follows without one.
-func byMarks(gap []Span, marks []Mark, is []bool, usual Span) {
+// byMarks notes the places before embeddings, and after sampling where work follows without one. What the window begins
+// with, if nothing works before its first embedding, belongs to the embedding, and so does what is alike before others.
+func byMarks(s Stretch, marks []Mark, is []bool, usual Span) {
+	gap := s.Gap
+	first := max(0, slices.IndexFunc(marks, func(m Mark) bool { return m&(Begins|Samples|Works) != 0 }))
+	prologue := func(from, i int) int { // where what belongs to the embedding at i begins
+		k := 0
+		for marks[first]&Begins != 0 && k < min(first, i-from) && s.Base[first-1-k] == s.Base[i-1-k] {
+			k++
+		}
+		return i - k
+	}
 	rest := func(from, to, prefer int) { // the longest rest in [from, to], if there is one
 		best := prefer
 		for i := from; i <= to; i++ {
@@ -139,7 +149,8 @@ func byMarks(gap []Span, marks []Mark, is []bool, usual Span) {
 		switch {
 		case m&Begins != 0:
 			if worked >= 0 && i-begun > together {
-				rest(worked+1, i, i)
+				at := prologue(worked+1, i)
+				rest(worked+1, at, at)
 				worked, sampled = -1, -1
 			}
 			begun = i
