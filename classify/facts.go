@@ -32,9 +32,6 @@ type Facts struct {
 	// where Category is CategoryCommunication, and only there, unless a user's rule
 	// renames the category.
 	Collective Collective
-	// Grouped says that the kernel computes several products at once: between
-	// routing and finalisation of experts it is their product.
-	Grouped bool
 	// ExpertStage is 1 or 2 for the first or second product of experts, 0 if the
 	// name does not say.
 	ExpertStage int
@@ -113,7 +110,6 @@ func (s *Ruleset) Facts(raw string) (f Facts) {
 	}
 	f.Collective = collective(n, own)
 	f.Role = role(n, own, f.Collective)
-	f.Grouped = grouped(n, own)
 	f.Base = baseName(raw, f.Role)
 	f.Ops = operations(n, own, f.Collective)
 	if slices.Contains(f.Ops, RoleExperts) {
@@ -242,17 +238,6 @@ var (
 	// the next norm exist.
 	reduceFusionWords = wordmatch.CompileAll(words("moereduce*", "moefinalize*"))
 )
-
-// grouped says whether a product may be one of experts.
-func grouped(n *Name, r verdict) bool {
-	switch r.category {
-	case CategoryMoE:
-		return ruleRoles[r.rule] == RoleExperts
-	case CategoryGEMM:
-		return r.subcategory == subcategoryGrouped || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
-	}
-	return false
-}
 
 // tile returns the first run of numbers joined by x, as in 128x64.
 func tile(n *Name) string {

@@ -2,6 +2,7 @@ package classify_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,12 +88,16 @@ func TestFactsOfSizes(t *testing.T) {
 	if a.Base != b.Base || a.Tile != "128x64" || b.Tile != "64x8" || a.DType != classify.DTypeBF16 {
 		t.Errorf("got %+v and %+v, want one base, tiles 128x64 and 64x8, bf16", a, b)
 	}
+}
+
+// TestFactsOfExperts: a product of several groups is one of experts.
+func TestFactsOfExperts(t *testing.T) {
 	for name, want := range map[string]bool{
 		"bmm_Bfloat16_E2m1E2m1_Fp32_t128x8x512u2_s5": true, "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1": true,
 		"fused_moe_kernel": true, "nvjet_tst_64x8": false, "moe_align_block_size_kernel": false,
 	} {
-		if got := classify.Default().Facts(name).Grouped; got != want {
-			t.Errorf("%s: grouped %v, want %v", name, got, want)
+		if got := slices.Contains(classify.Default().Facts(name).Ops, classify.RoleExperts); got != want {
+			t.Errorf("%s: experts %v, want %v", name, got, want)
 		}
 	}
 }

@@ -190,6 +190,17 @@ func plainRole(n *Name, r verdict) Role {
 	return x
 }
 
+// grouped says whether a product may be one of experts.
+func grouped(n *Name, r verdict) bool {
+	switch r.category {
+	case CategoryMoE:
+		return ruleRoles[r.rule] == RoleExperts
+	case CategoryGEMM:
+		return r.subcategory == subcategoryGrouped || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
+	}
+	return false
+}
+
 // wordText is the word text of what a kernel runs, with its pairs of letters.
 type wordText struct {
 	text  string

@@ -23,9 +23,6 @@ type ModelLine struct {
 	// prefill's launches explain. Line is "" then if it is the prefill's alone, in a function that the server has
 	// once for each stage.
 	From Stage
-	// How and Confidence are those of the kernel's [Twin].
-	How        string
-	Confidence float64
 }
 
 // String renders the line with what it was taken from: "… (from prefill)", or "from prefill" alone.
@@ -46,7 +43,7 @@ func (k Kernel) ModelLine() ModelLine {
 		return ModelLine{}
 	}
 	at := k.d.analysisOf(tw).lines.of(tw.Launch)
-	m := ModelLine{Line: at.line, Module: at.module, How: tw.How, Confidence: tw.Confidence}
+	m := ModelLine{Line: at.line, Module: at.module}
 	if tw.How == howLaunch || k.Place().Pass == trace.None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
 		return m
 	}

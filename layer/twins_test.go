@@ -204,7 +204,7 @@ func TestModelLinesOfLaunches(t *testing.T) {
 		for k := range a.Devices[0].Kernels() {
 			m := k.ModelLine()
 			if !strings.HasSuffix(m.Line, c.line) || (m.Line == "") != (c.line == "") || m.Module != c.module ||
-				m.From != "" || m.How != "launch" {
+				m.From != "" || k.Twin().How != "launch" {
 				t.Errorf("%s, kernel %d: %+v, want %q of %q", c.what, k.Index(), m, c.line, c.module)
 			}
 		}

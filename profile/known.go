@@ -104,6 +104,22 @@ func Like(layers, vocabulary, hidden int) []KnownModel {
 	return fit
 }
 
+// NamedIn returns the known model of so many layers whose name is in a path, the longest name of several; false where
+// there is none.
+func NamedIn(path string, layers int) (named KnownModel, ok bool) {
+	all, err := Known()
+	if err != nil || layers <= 0 {
+		return KnownModel{}, false
+	}
+	at := reduced(path)
+	for _, m := range all {
+		if m.Config.NumLayers == layers && len(m.Name) > len(named.Name) && strings.Contains(at, reduced(m.Name)) {
+			named, ok = m, true
+		}
+	}
+	return named, ok
+}
+
 // How servers divide an embedding: over the GPUs of a node or two, its rows first padded to a multiple of 64 (vLLM's
 // DEFAULT_VOCAB_PADDING_SIZE, and SGLang's).
 const (

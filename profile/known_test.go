@@ -83,3 +83,20 @@ func TestLike(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedIn: the longest name of a model in a path counts, if the model has the layers that were found.
+func TestNamedIn(t *testing.T) {
+	for _, c := range []struct {
+		path   string
+		layers int
+		want   string
+	}{
+		{"/runs/DeepSeek_V3.2/rank0.json", 61, "deepseek-v3.2"}, {"/runs/deepseek-v3/rank0.json", 61, "deepseek-v3"},
+		{"gptoss20b.json.gz", 24, "gpt-oss-20b"}, {"gptoss20b.json.gz", 23, ""}, {"gptoss20b.json.gz", 0, ""},
+		{"run.json.gz", 24, ""}, {"", 24, ""},
+	} {
+		if m, ok := profile.NamedIn(c.path, c.layers); m.Name != c.want || ok != (c.want != "") {
+			t.Errorf("%s of %d layers: %q, %v; want %q", c.path, c.layers, m.Name, ok, c.want)
+		}
+	}
+}

@@ -59,7 +59,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if w.model == nil {
 		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()
-		w.lookAlike()
+		w.lookAlike(a.Trace().Meta().Path)
 		r.Notes = append(r.Notes, w.likely()...)
 	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {
 		w.uncounted = true

@@ -9,33 +9,40 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// lookAlike finds the public models that have the sizes of the recording: layers of a full pass, and those of a table
-// of the vocabulary that an op looked rows up in or multiplied with. No floor rests on them: where such a table was
-// recorded, so were the products, whose sizes give better floors than a model that is only taken to be the one. A user
-// who confirms a model gets those of its graph replays, too.
-func (w *walk) lookAlike() {
-	if w.ops == nil {
-		return
-	}
-	for key, r := range w.ops.inputs {
-		vocabulary, hidden := r.work.N, r.work.K
-		if row := w.ops.table.find(key.op); row != nil && row.embeds {
-			if sizes := r.inputs.Dim(0); len(sizes) == 2 {
-				vocabulary, hidden = sizes[0], sizes[1]
+// lookAlike finds the public models that the recording may be of: those with its layers of a full pass, and the sizes
+// of a table of the vocabulary that an op looked rows up in or multiplied with, else the one with its layers that its
+// path names. No floor rests on them: where such a table was recorded, so were the products, whose sizes give better
+// floors than a model that is only taken to be the one. A user who confirms a model gets those of its graph replays, too.
+func (w *walk) lookAlike(path string) {
+	layers := w.plan.Kinds[0].Layers
+	if w.ops != nil {
+		for key, r := range w.ops.inputs {
+			vocabulary, hidden := r.work.N, r.work.K
+			if row := w.ops.table.find(key.op); row != nil && row.embeds {
+				if sizes := r.inputs.Dim(0); len(sizes) == 2 {
+					vocabulary, hidden = sizes[0], sizes[1]
+				}
 			}
+			w.alike = append(w.alike, profile.Like(layers, int(vocabulary), int(hidden))...)
 		}
-		w.alike = append(w.alike, profile.Like(w.plan.Kinds[0].Layers, int(vocabulary), int(hidden))...)
 	}
 	slices.SortFunc(w.alike, func(x, y profile.KnownModel) int { return cmp.Compare(x.Name, y.Name) })
 	w.alike = slices.CompactFunc(w.alike, func(x, y profile.KnownModel) bool { return x.Name == y.Name })
+	w.bySizes = len(w.alike) > 0
+	if m, ok := profile.NamedIn(path, layers); ok && !w.bySizes {
+		w.alike = append(w.alike, m)
+	}
 }
 
-// likely says which public models have the sizes of the recording, one note or none.
+// likely says which public models the recording may be of, one note or none.
 func (w *walk) likely() []string {
-	switch len(w.alike) {
-	case 0:
+	switch {
+	case len(w.alike) == 0:
 		return nil
-	case 1:
+	case !w.bySizes:
+		return []string{fmt.Sprintf("the recording's path and its %d layers are those of %s; if it is this model, pass --config %[2]s",
+			w.alike[0].Config.NumLayers, w.alike[0].Name)}
+	case len(w.alike) == 1:
 		return []string{fmt.Sprintf("this looks like %s; if it is, pass --config %s", &w.alike[0], w.alike[0].Name)}
 	}
 	var all []string

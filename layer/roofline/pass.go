@@ -40,12 +40,13 @@ type walk struct {
 	gpu      *hardware.GPU
 	shortest time.Duration
 
-	given  []given         // by pass
-	booked []time.Duration // by kernel: the instants that are its own
-	costs  costs           // by kernel; nil where nobody asks
-	waits  *layer.RankWaits
-	ops    *opCounts            // nil where no inputs were recorded
-	alike  []profile.KnownModel // public models of these sizes, where the config is not known
+	given   []given         // by pass
+	booked  []time.Duration // by kernel: the instants that are its own
+	costs   costs           // by kernel; nil where nobody asks
+	waits   *layer.RankWaits
+	ops     *opCounts            // nil where no inputs were recorded
+	alike   []profile.KnownModel // public models that it may be, where the config is not known
+	bySizes bool                 // they are known by sizes, not by the path
 
 	scrambled      bool              // the records are
 	uncounted      bool              // the plan's sizes on one rank are not known
