@@ -20,14 +20,13 @@ func TestRecordedRuns(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		layers, passes int
-		strays         int // activities that are placed in the pass before theirs
 	}{
-		{"llama16-prefill-replays", 16, 9, 0}, // an eager prefill, then eight replays of one graph
-		{"llama16-compiled", 16, 9, 0},        // torch.compile: the first and the last layer are fused with what is beside them
-		{"llama16-compiled-graphs", 16, 9, 8}, // the same by graph launches; before each one is a copy into its input
-		{"lfm2-16", 16, 2, 0},                 // layers of two kinds in no period
-		{"gemma2-18", 18, 2, 0},               // norms after both halves of a layer
-		{"dit14-6steps", 14, 6, 0},            // a denoising loop
+		{"llama16-prefill-replays", 16, 9}, // an eager prefill, then eight replays of one graph
+		{"llama16-compiled", 16, 9},        // torch.compile: the first and the last layer are fused with what is beside them
+		{"llama16-compiled-graphs", 16, 9}, // the same by graph launches; before each one is a copy into its input
+		{"lfm2-16", 16, 2},                 // layers of two kinds in no period
+		{"gemma2-18", 18, 2},               // norms after both halves of a layer
+		{"dit14-6steps", 14, 6},            // a denoising loop
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(testdata.Root(t), "testdata", "recorded", c.name+".json.gz")
@@ -44,7 +43,7 @@ func TestRecordedRuns(t *testing.T) {
 					t.Errorf("pass %d has %d layers, want %d", p.Index, p.NumLayers, c.layers)
 				}
 			}
-			checkRecorded(t, a, recorded(t, path), c.strays)
+			checkRecorded(t, a, recorded(t, path))
 		})
 	}
 }
@@ -84,7 +83,7 @@ func recorded(t *testing.T, path string) (out []recordedActivity) {
 
 // checkRecorded holds the pass and the layer of each activity against the truth: each pass of the recording is one that
 // was found, and no other.
-func checkRecorded(t *testing.T, a *layer.Device, truth []recordedActivity, strays int) {
+func checkRecorded(t *testing.T, a *layer.Device, truth []recordedActivity) {
 	t.Helper()
 	if a.NumKernels() != len(truth) {
 		t.Fatalf("%d activities, the recording has %d", a.NumKernels(), len(truth))
@@ -117,8 +116,8 @@ func checkRecorded(t *testing.T, a *layer.Device, truth []recordedActivity, stra
 		elsewhere -= by[most]
 		found[most] = true
 	}
-	if len(shared) == 0 || len(found) != len(shared) || elsewhere != strays || wrongLayer > 0 {
-		t.Errorf("%d passes of the recording are %d; %d activities are elsewhere, want %d; %d are in another layer",
-			len(shared), len(found), elsewhere, strays, wrongLayer)
+	if len(shared) == 0 || len(found) != len(shared) || elsewhere > 0 || wrongLayer > 0 {
+		t.Errorf("%d passes of the recording are %d; %d activities are elsewhere; %d are in another layer",
+			len(shared), len(found), elsewhere, wrongLayer)
 	}
 }

@@ -12,7 +12,8 @@ import (
 // lookAlike finds the public models that the recording may be of: those with its layers of a full pass, and the sizes
 // of a table of the vocabulary that an op looked rows up in or multiplied with, else the one with its layers that its
 // path names. No floor rests on them: where such a table was recorded, so were the products, whose sizes give better
-// floors than a model that is only taken to be the one. A user who confirms a model gets those of its graph replays, too.
+// floors than a model that is only taken to be the one. A user who confirms a model gets those of its graph replays,
+// too.
 func (w *walk) lookAlike(path string) {
 	layers := w.plan.Kinds[0].Layers
 	if w.ops != nil {
@@ -40,8 +41,8 @@ func (w *walk) likely() []string {
 	case len(w.alike) == 0:
 		return nil
 	case !w.bySizes:
-		return []string{fmt.Sprintf("the recording's path and its %d layers are those of %s; if it is this model, pass --config %[2]s",
-			w.alike[0].Config.NumLayers, w.alike[0].Name)}
+		return []string{fmt.Sprintf("the recording's path and its %d layers are those of %s; if it is this model, pass "+
+			"--config %[2]s", w.alike[0].Config.NumLayers, w.alike[0].Name)}
 	case len(w.alike) == 1:
 		return []string{fmt.Sprintf("this looks like %s; if it is, pass --config %s", &w.alike[0], w.alike[0].Name)}
 	}
