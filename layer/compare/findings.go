@@ -371,8 +371,8 @@ func (c *comparison) notes(r *Report) {
 		for i := range ch.side.Runs {
 			run := &ch.side.Runs[i]
 			if run.Scrambled {
-				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; only the "+
-					"complete pass is judged (use --repair-order)", run.Trace)
+				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged, only "+
+					"passes (use --repair-order)", run.Trace)
 			}
 			if run.Health != "" && run.Health != trace.HealthOK {
 				note("%s: the recording is %s", run.Trace, run.Health)

@@ -122,13 +122,13 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	}
 	v, df := k.variance(s, floor)
 	la, lb := k.typical(s)
-	distance := math.Abs(lb-la) / k.pass
+	distance := (lb - la) / k.pass
 	if !absolute && la > 0 && lb > 0 {
-		distance = math.Abs(math.Log(lb / la))
+		distance = math.Log(lb / la)
 	}
 	se := math.Sqrt(v)
 	if s.alsoThere() {
-		se = max(se, distance)
+		se = max(se, math.Abs(distance))
 	}
 	r.typical, r.se, r.df = lb-la, se*reference, df
 	if s.class == OfHost && !k.runs { // one step that jumps moves the mean, which is shown, and not the typical step
@@ -143,18 +143,15 @@ func (k ruler) judge(s series, shift, floor float64) result {
 		return r // one pass cannot separate transfer from waiting
 	}
 	r.enough, r.judged = true, true
-	var z float64
-	switch {
-	case absolute:
-		z = (lb - la) / k.pass / se
-	case la <= 0 || lb <= 0:
-		// new or removed: that is no question of noise; of the host, too rare to have a typical time
-		r.judged = s.class != OfHost
-		return r
-	default:
-		z = (math.Log(lb/la) - shift) / se
+	if !absolute {
+		if la <= 0 || lb <= 0 {
+			// new or removed: that is no question of noise; of the host, too rare to have a typical time
+			r.judged = s.class != OfHost
+			return r
+		}
+		distance -= shift
 	}
-	r.p = twoSided(z, df)
+	r.p = twoSided(distance/se, df)
 	return r
 }
 
