@@ -70,6 +70,18 @@ type Facts struct {
 	Name *Name `json:"-"`
 }
 
+// Ungated says that the kernel is an activation that multiplies no second input: its name lists all that it does, as
+// the names of PyTorch's own kernels and of those that torch.compile writes do.
+func (f *Facts) Ungated() bool {
+	if f.Gated || !slices.Contains(f.Ops, RoleActivation) {
+		return false
+	}
+	if f.Library == familyInductor {
+		return !inductorMultiplies.In(f.Name.fn)
+	}
+	return f.Library == familyPyTorch && len(f.Ops) == 1
+}
+
 // Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones before a
 // scan are none.
 func (f *Facts) Convolves() bool {

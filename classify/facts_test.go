@@ -126,6 +126,27 @@ func TestCommunicationHasAKind(t *testing.T) {
 }
 
 // BenchmarkFacts is the cost of all facts of a name.
+// TestUngated: only a name that lists all that a kernel does shows that an activation multiplies no second input.
+func TestUngated(t *testing.T) {
+	for name, want := range map[string]bool{
+		"triton_poi_fused_addmm_gelu_view_24":                true,
+		"triton_poi_fused__unsafe_view_addmm_cat_clone_gelu": true,
+		"triton_poi_fused_mul_silu_slice_1":                  false,
+		"triton_poi_fused_glu_2":                             false,
+		"void at::native::vectorized_elementwise_kernel<4, at::native::glu_kernel(at::TensorIteratorBase&)::{lambda()#1}, std::array<char*, 3ul> >(int)": false,
+		"triton_poi_fused_add_mul_pow_tanh_3":              false, // GELU, or a gate beside it
+		"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt": false,
+		"void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#1}, std::array<char*, 2ul> >(int)": true,
+		"void vllm::act_and_mul_kernel<c10::BFloat16, &vllm::silu_kernel<c10::BFloat16>, true>(c10::BFloat16*)":                                                                        false,
+		"gelu_kernel": false,
+	} {
+		f := classify.Default().Facts(name)
+		if got := f.Ungated(); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func BenchmarkFacts(b *testing.B) {
 	data, err := os.ReadFile("testdata/kernels.txt")
 	if err != nil {

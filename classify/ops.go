@@ -368,7 +368,7 @@ func expertStage(n *Name) int {
 var (
 	gatedWords = match("*and_mul*", "*act_mul*", "*silu_mul*", "*gelu_mul*", "*glu", "*glu_*", "*swiglu*", "*gated*",
 		"*gate_*", "mul_silu*")
-	inductorGates = match("silu*", "sigmoid*", "gelu*", "relu*")
+	inductorGates = match("silu*", "sigmoid*", "gelu*", "relu*", "glu")
 )
 
 // isGated reports an activation whose name says that it multiplies what a gate
@@ -380,7 +380,7 @@ func isGated(n *Name) bool {
 	return gatedWords.In(n.fn) || gatedWords.In(n.op)
 }
 
-var inductorMultiplies = match("mul")
+var inductorMultiplies = match("mul", "glu")
 
 // latentWords are of kernels on a compressed cache: 576 and 512 are the widths of
 // its keys and values in every model that has one.

@@ -101,6 +101,9 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("SKIPPED: name a folder with -args -pictures DIR to write pictures of all pages")
 	}
+	if err := os.MkdirAll(*pictures, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	_, pages := all(t)
 	list := map[string]string{"demo": pages["report"], "compare": sides(t), "fleet": pages["fleet"],

@@ -67,13 +67,13 @@ func (w *work) plainFeed(row []int, n int) {
 	up, act, down := row[n-1], row[n], row[n+1]
 	u, d := &w.found[up], &w.found[down]
 	r := &w.reads[act]
-	acts := r.single || r.acts[0] == classify.RoleElementwise && r.tag == classify.RoleOther // ReLU is a bound
+	acts := r.ungated || r.acts[0] == classify.RoleElementwise && r.tag == classify.RoleOther // ReLU is a bound
 	if !w.reads[up].isProduct() || !acts || !w.reads[down].isProduct() || u.Evidence > Order ||
 		d.Evidence > Order {
 		return
 	}
 	ops := map[int]string{}
-	if !opensFeed[onlyFirst(u.Operator)] || !closesFeed[d.Operator] {
+	if !beginsFeed[onlyFirst(u.Operator)] || !closesFeed[d.Operator] {
 		ops[up], ops[act], ops[down] = opname.UpProj, opname.Activation, opname.DownProj
 	}
 	if n+2 < len(row) && w.reads[row[n+2]].acts[0] == classify.RoleAdd && !w.placed[row[n+2]] {
@@ -85,9 +85,9 @@ func (w *work) plainFeed(row []int, n int) {
 	}
 }
 
-// opensFeed and closesFeed are the products before and after an activation.
+// beginsFeed and closesFeed are the products before and after an activation.
 var (
-	opensFeed = map[string]bool{opname.GateUpProj: true, opname.GateProj: true, opname.UpProj: true,
+	beginsFeed = map[string]bool{opname.GateUpProj: true, opname.GateProj: true, opname.UpProj: true,
 		opname.SharedGateUp: true, opname.ExpertsGateUp: true}
 	closesFeed = map[string]bool{opname.DownProj: true, opname.SharedDown: true, opname.ExpertsDown: true}
 )
@@ -134,7 +134,7 @@ func (w *work) readTail(tail []int) {
 		case a == classify.RoleActivation:
 			op = opname.Activation
 		case a == classify.RoleProduct && next(1):
-			op = opname.GateUpProj
+			op = w.opensFeed()
 		case a == classify.RoleProduct && next(-1):
 			op = opname.DownProj
 		case inputs[f.Operator], a == classify.RoleProduct && isFeedForward(f.Operator):

@@ -12,7 +12,9 @@ import (
 // guess makes a layout from the kernels alone: for each layer what its kernels
 // show it to be made of. Every alternative a decoder may have is in the steps as
 // optional; what is certain is only that attention is between products.
-func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *Layout {
+func (w *work) guess(latent bool) *Layout {
+	pass, reads := w.pass, w.reads
+	units := w.units(func(*Kernel) bool { return true })
 	n := pass.First + pass.Layers
 	seen := make([]shape, n)
 	all := shape{}
@@ -33,16 +35,15 @@ func guess(pass *Pass, reads []reading, units []unit, latent bool, p *Params) *L
 	}
 	denseRows(pass, reads, seen)
 	rank, ranked := inputsOf(pass, units, seen)
-	complete(seen, p.Halves)
+	complete(seen, w.p.Halves)
 	after, ends := normsOfSums(units, pass.Layers)
 	after = after || normsAfter(pass, reads)
-	plain, _ := plainFeed(pass, reads)
 	out := &Layout{LayerKinds: make([]int, n)}
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
 		// of the model, not of a layer
-		s.hc, s.mla, s.latent, s.after, s.ends, s.plain = all.hc, all.mla, latent, after, ends, plain
+		s.hc, s.mla, s.latent, s.after, s.ends, s.plain = all.hc, all.mla, latent, after, ends, w.plain
 		s.rank, s.ranked = rank, ranked
 		if l < pass.First {
 			s = seen[pass.First]
@@ -110,7 +111,7 @@ func plainFeed(pass *Pass, reads []reading) (isPlain, known bool) {
 			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice ||
 				fed && multiplies(reads, row, j+2):
 				gates++
-			case fed && reads[row[j]].single:
+			case fed && reads[row[j]].ungated:
 				plain++
 			}
 		}

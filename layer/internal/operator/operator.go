@@ -137,9 +137,9 @@ func (f *Finder) Find(pass Pass) []Found {
 	if layout == nil {
 		var latent bool
 		w.unclear, latent = unclearProducts(&pass, reads)
-		_, w.gates = plainFeed(&pass, reads)
+		w.plain, w.gates = plainFeed(&pass, reads)
 		w.images = !pass.CutStart && !language(reads)
-		w.layout = guess(&pass, reads, w.units(func(*Kernel) bool { return true }), latent, &f.p)
+		w.layout = w.guess(latent)
 	}
 	if d := w.denoiserOf(); d != nil && !w.layout.Given {
 		d.read()
@@ -204,9 +204,9 @@ type work struct {
 	placed []bool // kernels that have a step, by index
 	// unclear are products that their order assigns to no operator, by index.
 	unclear map[int]bool
-	// gates: something shows whether feed-forward parts have one. images: nothing shows a model of language, and what
-	// would is not cut off.
-	gates, images bool
+	// gates: something shows whether feed-forward parts have one. plain: it shows that they have none. images: nothing
+	// shows a model of language, and what would is not cut off.
+	gates, plain, images bool
 	// experts: some kernel is a product of experts by its name. absorbed and
 	// expanded: attention runs on the compressed cache of latent attention, or on
 	// whole keys and values.

@@ -355,18 +355,21 @@ func TestClassesOfModules(t *testing.T) {
 }
 
 // TestTailsOfLayers: around an activation are the products of a feed-forward part, at either end of what comes
-// after attention, too.
+// after attention, too. The first is named by what shows a gate (a row by itself), that there is none (-), or neither (?).
 func TestTailsOfLayers(t *testing.T) {
 	p := Defaults()
 	for row, want := range map[string]string{"pap": "gate_up_proj activation down_proj", "ap": "activation down_proj",
 		"pa": "gate_up_proj activation", "ppap": "other gate_up_proj activation down_proj",
-		"papp": "gate_up_proj activation down_proj other", "upu": "q_proj other q_proj"} {
-		w := &work{p: &p, pass: &Pass{}, reads: readsOf(row), placed: make([]bool, len(row))}
+		"papp": "gate_up_proj activation down_proj other", "upu": "q_proj other q_proj",
+		"pap-": "up_proj activation down_proj", "pap?": "gate_up_proj|up_proj activation down_proj"} {
+		kernels := strings.TrimRight(row, "-?")
+		w := &work{p: &p, pass: &Pass{}, reads: readsOf(kernels), placed: make([]bool, len(kernels)),
+			gates: !strings.HasSuffix(row, "?"), plain: strings.HasSuffix(row, "-")}
 		var tail []int
-		for i := range row {
+		for i := range kernels {
 			w.pass.Kernels, tail = append(w.pass.Kernels, Kernel{}), append(tail, i)
 			f := Found{Operator: opname.QProj, Evidence: Plan}
-			if row[i] == 'u' {
+			if kernels[i] == 'u' {
 				f.Evidence = ByDims
 			}
 			w.found = append(w.found, f)

@@ -24,8 +24,8 @@ type reading struct {
 	softmax, latent, transfer bool
 	// gated: it is an activation that multiplies with a second input.
 	gated bool
-	// single: it is an activation and nothing else, as PyTorch's own are.
-	single bool
+	// ungated: it is an activation, and its name shows that it multiplies no second input.
+	ungated bool
 	// convolves: it is a convolution of images or sound. channels: it is a norm of their channels. writes: it
 	// writes rows that indices choose.
 	convolves, channels, writes bool
@@ -76,8 +76,8 @@ func heavy(a classify.Role) bool {
 
 // read reads what a name shows.
 func read(f *classify.Facts) reading {
-	r := reading{base: f.Base, first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
-	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == classify.LibraryPyTorch
+	r := reading{base: f.Base, first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated,
+		ungated: f.Ungated()}
 	r.convolves, r.channels, r.writes = f.Convolves(), f.OfChannels(), f.WritesRows()
 	for _, a := range f.Ops {
 		if len(f.Ops) == 1 && slices.Contains(tags, a) {

@@ -57,8 +57,8 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		f.Operator != opname.Embed {
 		f.Confidence = w.p.ByWeak
 	}
-	if f.Operator == opname.GateUpProj && !w.gates {
-		f.Operator = fusedOrUp
+	if f.Operator == opname.GateUpProj {
+		f.Operator = w.opensFeed()
 	}
 	if u.k > 0 && steps[start].K > 0 && sameShape(u.k, u.n, steps[start].K, steps[start].N) {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
@@ -70,6 +70,17 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		}
 	}
 	return f
+}
+
+// opensFeed names the one product before the activation of a feed-forward part.
+func (w *work) opensFeed() string {
+	switch {
+	case w.plain:
+		return opname.UpProj
+	case !w.gates:
+		return fusedOrUp
+	}
+	return opname.GateUpProj
 }
 
 // Names of products that nothing separates are joined.
@@ -265,7 +276,7 @@ func worksOn(product string) string {
 		return opname.ExpertsActivation
 	case product == opname.ExpertsDown:
 		return opname.ExpertsCombine
-	case opensFeed[product]:
+	case beginsFeed[product]:
 		return opname.Activation
 	}
 	return ""

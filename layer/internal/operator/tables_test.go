@@ -216,7 +216,7 @@ func TestDenoisersByHand(t *testing.T) {
 // 8x32, Q one 8x64, D one 32x8, p one without shapes; s is an activation of PyTorch, g one that says it multiplies, a
 // any other; x a pointwise kernel, 2 a square, m a product of elements, n a norm, c a copy.
 func TestGatesOfFeedForwardParts(t *testing.T) {
-	single := reading{acts: []classify.Role{classify.RoleActivation}, single: true}
+	single := reading{acts: []classify.Role{classify.RoleActivation}, ungated: true}
 	gated := reading{acts: []classify.Role{classify.RoleActivation}, gated: true}
 	reads := map[rune]reading{'s': single, 'g': gated}
 	for l, r := range map[rune]classify.Role{'p': classify.RoleProduct, 'P': classify.RoleProduct,
