@@ -97,12 +97,15 @@ func (v *Verdict) answer() string {
 		}
 	}
 	r, each := &v.Ranks[v.Deciding], v.Basis.Title()
-	host, wall := h.HostNS, h.WallNS
+	host, wall, atMost, all := h.HostNS, h.WallNS, h.AtMost, ""
 	if m := &r.Mean; m.WallNS > 0 {
 		host, wall, each = m.HostNS, m.WallNS, v.Basis.EachOf("")+finding.OfModel(m.Model)
+		if m.Model != "" {
+			atMost, all = bound(m.WallNS, m.HostNS), "; "+times(h.AtMost)+" of all models"
+		}
 	}
-	out := fmt.Sprintf("host overhead: %s of %s %s (at most %s)%s", nanos(host), nanos(wall), each,
-		table.WithArticle(speedup(h.AtMost)), largest)
+	out := fmt.Sprintf("host overhead: %s of %s %s (at most %s%s)%s", nanos(host), nanos(wall), each,
+		table.WithArticle(speedup(atMost)), all, largest)
 	if len(words) > 0 && len(r.Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}

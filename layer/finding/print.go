@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -11,10 +13,13 @@ import (
 // Each says what the time of a finding is a mean over: "per decode step", "per step of T5", "in the window".
 func (f *Finding) Each() string { return f.Of.EachOf(f.Stage) + OfModel(f.Model) }
 
-// OfModel says that a step is that of one of several models.
+// OfModel says that a step is that of one of several models: " of T5", and " of the encoder" of one without a name.
 func OfModel(model string) string {
-	if model == "" {
+	switch first, _ := utf8.DecodeRuneInString(model); {
+	case model == "":
 		return ""
+	case unicode.IsLower(first):
+		return " of the " + model
 	}
 	return " of " + model
 }
