@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestFleetByHand(t *testing.T) {
 			Step: 1_000_000, Wait: spread, Transfer: 40_000, Skew: skew, Rows: []fleet.Row{row(0, 8), row(1, 0), row(2, 16)},
 			// Of all steps rank 2 is last at 16 of 24, which chance explains; of the last six at all. It waits 80 and
 			// 140 µs less than ranks 1 and 0; the later is the median. Its mlp takes 110 µs more than rank 1's.
-			Late: &fleet.Late{Rank: "rank 2", Last: 12, Decided: 12, PerStep: 140_000, Share: 0.14, Since: 104,
+			Late: &fleet.Late{Rank: "rank 2", Last: 12, Decided: 12, Least: 6, Steps: 6, PerStep: 140_000, Share: 0.14, Since: 104,
 				Operator: "mlp", Tokens: 2, Excess: 110_000},
 			// The median rank is 1; the others differ by 10 and 110 µs, three times what rank 0 does.
 			Alike: 2, Within: 0.01, Differs: []fleet.Differs{{Rank: "rank 2", What: "mlp", NS: 110_000, Share: 0.11}},
@@ -135,6 +136,27 @@ func TestFleetChanges(t *testing.T) {
 			}
 		})
 	}
+	// onceAStep makes rank 2 arrive late at the first collective of the last steps, rank 0 at that of the others, and
+	// ranks 0 and 1 by turns a little late at the second.
+	onceAStep := func(list ranks, steps int) {
+		alike(list)
+		each(list, func(n, i int, s *fleet.Step) {
+			late := [2]int64{[]int64{40_000, 0, 0}[n], []int64{1_000, 0, 0}[(n+i)%2+n/2]}
+			if i >= 12-steps {
+				late[0] = []int64{0, 0, 40_000}[n]
+			}
+			for k, ns := range late {
+				s.At[k], s.Took[k] = s.At[k]+ns, s.Took[k]-ns
+			}
+		})
+	}
+	said := func(run *fleet.Run) string {
+		l := run.Groups[0].Late
+		if l == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%s %d", strings.TrimSuffix(strings.TrimPrefix(run.Findings[1].Evidence, "It "), "."), l.PerStep)
+	}
 	for name, c := range map[string]struct {
 		change func(list ranks) ranks
 		get    func(run *fleet.Run) string
@@ -145,6 +167,14 @@ func TestFleetChanges(t *testing.T) {
 			return fmt.Sprint(late(run), g.Tied, g.Alike, g.Within, len(g.Differs), len(g.Imbalance), len(run.Findings))
 		}, "none24 3 0 0 0 1"},
 		"late by less than a hundredth of a step": {func(l ranks) ranks { lateBy(l, 4_999); return l }, late, "none"},
+		"late at the first of a step's collectives, and chance decides the others": {func(l ranks) ranks {
+			onceAStep(l, 12)
+			return l
+		}, said, "waits least in 12 of 12 steps, in the whole window; its digest does not show why 39500"},
+		"late once a step in as many steps as may be chance": {func(l ranks) ranks { onceAStep(l, 10); return l }, said,
+			"none"},
+		"late once a step in more": {func(l ranks) ranks { onceAStep(l, 11); return l }, said,
+			"waits least in 11 of 12 steps, since step 101; its digest does not show why 36167"},
 		"late by a hundredth": {func(l ranks) ranks { lateBy(l, 5_000); return l }, late,
 			"rank 2 24/24 10000 since 100 true: its digest does not show why 0"},
 		"no step numbers": {func(l ranks) ranks {
@@ -299,7 +329,7 @@ func TestFleetChanges(t *testing.T) {
 			}
 			return l
 		}, func(run *fleet.Run) string { return run.Findings[0].Text + ": " + run.Findings[0].Evidence },
-			"1 of 4 ranks are missing: Ranks 3 are in no file, and every rank spends at least 10.0% of step time in " +
+			"1 of 4 ranks is missing: Rank 3 is in no file, and every rank spends at least 10.0% of step time in " +
 				"collectives: the late one may be among them."},
 		"ranks wait for one another by turns": {func(l ranks) ranks {
 			alike(l)

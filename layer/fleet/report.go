@@ -228,13 +228,16 @@ func (run *Run) addIncomplete(add func(finding.Finding)) {
 			late = late || run.Groups[i].Late != nil
 			least = min(least, run.Groups[i].Transfer)
 		}
-		evidence := fmt.Sprintf("Ranks %s are in no file.", missing)
-		if step := run.Step.Median; !late && least > 0 && step > 0 {
-			evidence = fmt.Sprintf("Ranks %s are in no file, and every rank spends at least %s of step time in collectives: "+
-				"the late one may be among them.",
-				missing, table.Pct(100*float64(least)/float64(step), 1))
+		ranks, are := "Ranks", "are"
+		if n == 1 {
+			ranks, are = "Rank", "is"
 		}
-		doubt("missing", fmt.Sprintf("%d of %d ranks are missing", n, n+run.Ranks), evidence)
+		evidence := fmt.Sprintf("%s %s %s in no file", ranks, missing, are)
+		if step := run.Step.Median; !late && least > 0 && step > 0 {
+			evidence += fmt.Sprintf(", and every rank spends at least %s of step time in collectives: "+
+				"the late one may be among them", table.Pct(100*float64(least)/float64(step), 1))
+		}
+		doubt("missing", fmt.Sprintf("%d of %d ranks %s missing", n, n+run.Ranks, are), evidence+".")
 	}
 	if n := len(run.Bad); n > 0 {
 		doubt("unreadable", fmt.Sprintf("Read %d of %d files", run.Files-n, run.Files), whys(run.Bad))
@@ -286,8 +289,12 @@ func (g *Group) wait() string {
 
 // arrives is a clause on when the rank arrives, and why then.
 func (l *Late) arrives() string {
-	return fmt.Sprintf("arrives last at %s of %s, %s; %s", table.Count(int64(l.Last)),
-		table.Counted(l.Decided, "collective", "collectives"), since(l), l.Why())
+	at := fmt.Sprintf("waits least in %s of %s", table.Count(int64(l.Least)), table.Counted(l.Steps, "step", "steps"))
+	if l.byCollectives() {
+		at = fmt.Sprintf("arrives last at %s of %s", table.Count(int64(l.Last)),
+			table.Counted(l.Decided, "collective", "collectives"))
+	}
+	return fmt.Sprintf("%s, %s; %s", at, since(l), l.Why())
 }
 
 func since(l *Late) string {

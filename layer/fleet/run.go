@@ -182,6 +182,9 @@ type Late struct {
 	// Last of Decided collectives it arrives last at, alone.
 	Last    int `json:"last"`
 	Decided int `json:"decided"`
+	// Least of Steps it waits least in, alone.
+	Least int `json:"least"`
+	Steps int `json:"steps"`
 	// PerStep is how much less it waits than the median of the others; Share is that of a step.
 	PerStep int64   `json:"ns"`
 	Share   float64 `json:"share"`
@@ -199,6 +202,9 @@ type Late struct {
 	Excess   int64         `json:"excess_ns"`
 	Name     string        `json:"name,omitempty"`
 }
+
+// byCollectives says whether it arrives last at more collectives than chance explains.
+func (l *Late) byCollectives() bool { return stat.SignTest(l.Last, l.Decided) <= lateBy }
 
 // Why says in a clause what the rank does before it arrives.
 func (l *Late) Why() string {
@@ -337,7 +343,12 @@ type rowSum struct {
 	last  []int
 	// decided collectives have one last rank.
 	decided int
+	// least waits least of all, alone; trace.None where no rank does.
+	least int
 }
+
+// mostlyLast says whether a rank is the last one at most collectives of the step.
+func (s *rowSum) mostlyLast(rank int) bool { return s.decided == 0 || 2*s.last[rank] > s.decided }
 
 // sum measures one step.
 func (g *group) sum(row []int, out *Group) rowSum {
@@ -357,7 +368,26 @@ func (g *group) sum(row []int, out *Group) rowSum {
 		s.last[m.lanes[first]]++
 		s.decided++
 	})
+	s.least = alone(s.waits, row)
 	return s
+}
+
+// alone is the rank of a row that waits least, trace.None if several do.
+func alone(waits []int64, row []int) int {
+	rank, tied := trace.None, false
+	for k, at := range row {
+		switch {
+		case at == trace.None:
+		case rank == trace.None || waits[k] < waits[rank]:
+			rank, tied = k, false
+		case waits[k] == waits[rank]:
+			tied = true
+		}
+	}
+	if tied {
+		return trace.None
+	}
+	return rank
 }
 
 // measure says who waits in a group, and for whom.
@@ -412,10 +442,11 @@ func (g *Group) waits() (out []Value) {
 	return out
 }
 
-// late finds the rank that waits least from a step on, and says whether it is last by more than chance; nil where not.
+// late finds the rank that waits least from a step on, and says whether it is last at collectives, or waits least in
+// steps, by more than chance; nil where not. Who is late once a step is the last one at few of its collectives.
 func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 	n := len(g.lanes)
-	waits, last, in, decided := make([]int64, n), make([]int, n), make([]int, n), 0
+	waits, last, least, in, decided, steps := make([]int64, n), make([]int, n), make([]int, n), make([]int, n), 0, 0
 	all := func(row []int) bool { return !slices.Contains(row, trace.None) } // the last of some ranks may be none of all
 	complete := slices.ContainsFunc(g.rows[from:], all)
 	for i := from; i < len(sums); i++ {
@@ -423,6 +454,10 @@ func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 			continue
 		}
 		decided += sums[i].decided
+		if k := sums[i].least; k != trace.None {
+			least[k]++
+			steps++
+		}
 		for k, at := range g.rows[i] {
 			waits[k], last[k] = waits[k]+sums[i].waits[k], last[k]+sums[i].last[k]
 			if at != trace.None {
@@ -434,10 +469,15 @@ func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 		waits[k] = each(waits[k], in[k])
 	}
 	late := slices.Index(waits, slices.Min(waits))
-	if stat.SignTest(last[late], decided) > lateBy {
-		return nil
+	l := &Late{Rank: out.Rows[late].Rank, Last: last[late], Decided: decided, Least: least[late], Steps: steps,
+		Since: trace.None}
+	isLate := func(s *rowSum) bool { return s.mostlyLast(late) }
+	if !l.byCollectives() {
+		if stat.SignTest(l.Least, l.Steps) > lateBy {
+			return nil
+		}
+		isLate = func(s *rowSum) bool { return s.least == late }
 	}
-	l := &Late{Rank: out.Rows[late].Rank, Last: last[late], Decided: decided, Since: trace.None}
 	l.PerStep = middle(slices.Delete(slices.Clone(waits), late, late+1)) - waits[late]
 	if out.Step > 0 {
 		l.Share = float64(l.PerStep) / float64(out.Step)
@@ -446,7 +486,7 @@ func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 		return nil
 	}
 	since := len(sums)
-	for i := len(sums) - 1; i >= 0 && (sums[i].decided == 0 || 2*sums[i].last[late] > sums[i].decided); i-- {
+	for i := len(sums) - 1; i >= 0 && isLate(&sums[i]); i-- {
 		since = i
 	}
 	if l.Always = since == 0; since < len(sums) {

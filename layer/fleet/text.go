@@ -84,7 +84,11 @@ func (r *Report) writeRuns(b *table.Writer) {
 }
 
 func (run *Run) writeGroups(b *table.Writer) {
-	table.List(b, "Groups of "+run.Run, run.Groups, linesGroups, func(g Group) []string {
+	title := "Groups"
+	if run.Run != "" {
+		title += " of " + run.Run
+	}
+	table.List(b, title, run.Groups, linesGroups, func(g Group) []string {
 		name := g.Name
 		if g.Part != "" {
 			name += " " + g.Part

@@ -93,6 +93,10 @@ func TestTextOfAFleet(t *testing.T) {
 			t.Errorf("no %q in: %s", want, two)
 		}
 	}
+	if unnamed := text(Report{Runs: []Run{run("")}}, false); strings.Contains(unnamed, "Groups of") ||
+		!strings.Contains(unnamed, "Groups") {
+		t.Errorf("a recording without a name: %s", unnamed)
+	}
 	several := text(Report{Runs: []Run{run("r1"), run("r2"), run("r3")}, Findings: found(2), LeftOut: 2}, false)
 	if strings.Contains(several, "Groups of") || !strings.Contains(several, "A rank differs: 1.00 ms per step (50.0%) "+
 		"[r9]") || !strings.Contains(several, "2 findings and recordings are left out") {
