@@ -3,6 +3,7 @@ package browsertests
 import (
 	"context"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,24 +24,41 @@ func chromium(t *testing.T) string {
 	return path
 }
 
-// startBrowser starts a headless Chromium with an empty profile. It looks nothing
-// up on the network by itself.
+// shared is the one headless Chromium of all tests.
+var shared struct {
+	sync.Once
+	ctx  context.Context
+	err  error
+	stop func()
+}
+
+// startBrowser opens a page in the browser that all tests share. It looks nothing up on the
+// network by itself.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)),
-		chromedp.NoSandbox,
-		chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-background-networking", true),
-	)
-	ctx, cancel := context.WithTimeout(context.Background(), browserTimeout)
+	path := chromium(t)
+	shared.Do(func() {
+		opts := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(path),
+			chromedp.NoSandbox,
+			chromedp.Flag("disable-quic", true),
+			chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-background-networking", true),
+		)
+		allocator, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
+		shared.ctx, _ = chromedp.NewContext(allocator)
+		shared.stop = func() {
+			_ = chromedp.Cancel(shared.ctx) // waits for the browser's end: it takes its profile's directory with it
+			cancel()
+		}
+		shared.err = chromedp.Run(shared.ctx)
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	ctx, cancel := chromedp.NewContext(shared.ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
+	ctx, cancel = context.WithTimeout(ctx, browserTimeout)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	// Wait for the browser's end: it takes its profile's directory with it.
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // best effort, after the test
 	return ctx
 }

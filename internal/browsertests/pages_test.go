@@ -79,9 +79,12 @@ func fleetOf(t *testing.T, dir string, seed uint64, cause ranks.Cause) string {
 	return dir
 }
 
-// TestMain removes what tests share.
+// TestMain ends and removes what tests share.
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if shared.stop != nil {
+		shared.stop()
+	}
 	if made.dir != "" {
 		_ = os.RemoveAll(made.dir) // a temporary folder
 	}
