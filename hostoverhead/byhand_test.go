@@ -122,7 +122,7 @@ decode 6 YES 5.70 ms 57.9% 57.9% 2.38× host-code
 How kernels reach the device
 stage path kernels share of kernel time exposed launches of the time
 decode eager 12 100.0% 100.0% 110 µs 1.9%
-Host overhead per pass: median 600 µs (60.0% of the pass), p90 800 µs (66.7%), max 800 µs (66.7%)
+Host overhead per pass: median 600 µs, p90 800 µs, max 800 µs; share of the pass: median 60.0%, p90 66.7%, max 66.7%
 worst passes stage host share at most largest cause from to Perfetto visStart visEnd
 4 decode 800 µs 66.7% 3.00× host-code 0.004100 s 0.005300 s 4100000 5300000
 0 decode 600 µs 60.0% 2.50× host-code 0.000100 s 0.001100 s 100000 1100000

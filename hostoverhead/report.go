@@ -302,8 +302,8 @@ func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
 	title := fmt.Sprintf("Host overhead per pass: at most %s (%s of the pass)", nanos(p.MaxNS), percent(p.ShareMax))
 	if p.MaxNS != p.P50NS {
-		title = fmt.Sprintf("Host overhead per pass: median %s (%s of the pass), p90 %s (%s), max %s (%s)", nanos(p.P50NS),
-			percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
+		title = fmt.Sprintf("Host overhead per pass: median %s, p90 %s, max %s; share of the pass: median %s, p90 %s, max %s",
+			nanos(p.P50NS), nanos(p.P90NS), nanos(p.MaxNS), percent(p.ShareP50), percent(p.ShareP90), percent(p.ShareMax))
 	}
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
 		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share),
