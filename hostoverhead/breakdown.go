@@ -37,6 +37,7 @@ type Operation struct {
 	Source string `json:"source,omitempty"`
 
 	perStep []float64 // µs of each steady step, divided by Ranks
+	waits   []float64 // those in which it waits for the GPU; nil where they are not looked for
 	place   string    // name of the operation around it
 }
 
@@ -279,6 +280,7 @@ func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compar
 	}
 	if len(all) > 0 {
 		t := newTally(w, opRange, windows, max(o.Ranks, w.ranks()))
+		t.findWaits()
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
 	}
@@ -299,6 +301,9 @@ func seriesOf(ops []Operation) []compare.Operation {
 		}
 		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep,
 			Steps: nanoseconds(op.perStep)}
+		if op.waits != nil {
+			out[i].Waits = nanoseconds(op.waits)
+		}
 	}
 	return out
 }

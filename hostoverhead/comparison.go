@@ -125,7 +125,7 @@ func compareRuns(a, b *Run, o *BreakdownOptions) *Comparison {
 			min(a.SteadySteps, b.SteadySteps), r.StepsNeeded, c.Reason)
 	}
 	c.name()
-	c.warn()
+	c.warn(r.OneSided())
 	return c
 }
 

@@ -73,7 +73,7 @@ func relative(a, b float64) float64 {
 }
 
 // warn says why the two runs may not be comparable.
-func (c *Comparison) warn() {
+func (c *Comparison) warn(oneSided string) {
 	a, b := c.Baseline, c.Target
 	c.Warnings = []string{}
 	say := func(holds bool, format string, args ...any) {
@@ -93,6 +93,7 @@ func (c *Comparison) warn() {
 	say(a.GPU != b.GPU, "GPUs differ: %q and %q", a.GPU, b.GPU)
 	say(a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize, "tensor-parallel sizes differ: %d and %d", a.TPSize,
 		b.TPSize)
+	say(oneSided != "", "%s", oneSided)
 	for _, r := range []*Run{a, b} {
 		for _, n := range r.Notes {
 			say(true, "%s: %s", r.Label, n)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -182,7 +183,7 @@ func TestWarningsByHand(t *testing.T) {
 			[]string{"a: n", "b: m"}},
 	} {
 		x := &Comparison{Baseline: &c.a, Target: &c.b}
-		x.warn()
+		x.warn("")
 		equal(t, name, x.Warnings, c.want)
 	}
 }
@@ -433,6 +434,43 @@ func TestFramesWithoutRanges(t *testing.T) {
 			want = []string{"r 0.04 b.py(2): g "}
 		}
 		equal(t, fmt.Sprint("ranges: ", ranges), got, want)
+	}
+}
+
+// TestDetailsFit: what idle time is called fits into a table's cell, and into a sentence, as a whole.
+func TestDetailsFit(t *testing.T) {
+	for _, d := range details {
+		if got := cut(d, narrowName); got != d {
+			t.Errorf("%q becomes %q", d, got)
+		}
+	}
+}
+
+// TestWaitsOfRanges: the calls of its thread that end within a range and wait for the GPU are its waits, as far as they
+// lie in it, once where one is inside another.
+func TestWaitsOfRanges(t *testing.T) {
+	w := recorded(t, func(b *trace.Builder) {
+		put(b, event.Kernel, "gemm", 10, 5, 0)
+		put(b, event.Runtime, "cudaLaunchKernel", 12, 40, 0)
+		put(b, event.Runtime, "cudaStreamSynchronize", 90, 20, 0)
+		put(b, event.Runtime, "cudaEventSynchronize", 200, 100, 0)
+		put(b, event.Driver, "cuEventSynchronize", 210, 50, 0)
+		put(b, event.Runtime, "cudaDeviceSynchronize", 480, 40, 0)
+		put(b, event.Frame, "a.py(1): f", 100, 400, 0)
+		put(b, event.Frame, "b.py(2): g", 310, 100, 0)
+		put(b, event.Frame, "c.py(2): h", 205, 30, 0)
+		b.Add(trace.EventData{Kind: event.Frame, Name: "d.py(1): other", Start: 190, Duration: 200, Process: 1, Thread: 8})
+	})
+	x := newTally(w, opRange, []interval.Span{{Start: 0, End: 1000}}, 1)
+	x.findWaits()
+	x.addRanges()
+	got := map[string]float64{}
+	for _, o := range x.operations() {
+		got[o.Name] = o.waits[0]
+	}
+	want := map[string]float64{"a.py: f": 0.11, "b.py: g": 0, "c.py: h": 0, "d.py: other": 0}
+	if !maps.Equal(got, want) {
+		t.Errorf("waits in µs: %v, want %v", got, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -21,10 +22,12 @@ type tally struct {
 	tp      int
 	byName  map[string]*tallied
 	spans   map[trace.ThreadIndex][]interval.Span // for union; see cover
+	waits   map[trace.ThreadIndex]waitSums        // nil: they are not looked for
 }
 
 type tallied struct {
 	ns     []int64
+	waits  []int64 // for the GPU; nil unless the tally knows the waits
 	count  int
 	source string
 	place  string                           // inside which operation it first occurred
@@ -50,15 +53,56 @@ func (t *tally) of(name, source, place string) *tallied {
 	o := t.byName[name]
 	if o == nil {
 		o = &tallied{ns: make([]int64, len(t.windows)), source: source, place: place}
+		if t.waits != nil {
+			o.waits = make([]int64, len(t.windows))
+		}
 		t.byName[name] = o
 	}
 	return o
 }
 
 // add counts an occurrence in a step.
-func (o *tallied) add(step int, e trace.Event) {
+func (t *tally) add(o *tallied, step int, e trace.Event) {
 	o.ns[step] += int64(e.Duration())
 	o.count++
+	if o.waits != nil {
+		o.waits[step] += t.waits[e.Thread()].within(timeline.SpanOf(e))
+	}
+}
+
+// waitSums are the calls of a thread that wait for the GPU, in order and disjoint, and for how long those before each
+// last.
+type waitSums struct {
+	calls  []interval.Span
+	before []int64
+}
+
+// within is how much of a span the calls take that end in it.
+func (w waitSums) within(s interval.Span) int64 {
+	from, to := interval.From(w.calls, s.Start), interval.From(w.calls, s.End)
+	if from == to {
+		return 0
+	}
+	return w.before[to] - w.before[from] - max(0, s.Start-w.calls[from].Start)
+}
+
+// findWaits notes which calls wait for the GPU.
+func (t *tally) findWaits() {
+	t.waits = map[trace.ThreadIndex]waitSums{}
+	for e := range t.w.events(event.LaneLaunch) {
+		if !waitsForDevice(waits.CallWait(e.Name())) {
+			continue
+		}
+		w, s := t.waits[e.Thread()], timeline.SpanOf(e)
+		if n := len(w.calls); n == 0 {
+			w.before = []int64{0}
+		} else if s.Start = max(s.Start, w.calls[n-1].End); s.Empty() { // inside the one before it
+			continue
+		}
+		w.calls = append(w.calls, s)
+		w.before = append(w.before, w.before[len(w.before)-1]+s.Len())
+		t.waits[e.Thread()] = w
+	}
 }
 
 // outermost reports whether an occurrence, which come by start, is inside no other of its name on its thread.
@@ -88,7 +132,7 @@ func (t *tally) addRanges() {
 			if frames && t.byName[name] == nil {
 				source = opener(e)
 			}
-			t.of(name, source, enter(open, e, name)).add(i, e)
+			t.add(t.of(name, source, enter(open, e, name)), i, e)
 			t.cover(e)
 		}
 	}
@@ -120,7 +164,7 @@ func (t *tally) addFrames() {
 		if !o.outermost(e) {
 			continue
 		}
-		o.add(i, e)
+		t.add(o, i, e)
 		t.cover(e)
 	}
 }
@@ -154,7 +198,7 @@ func (t *tally) addKernels() {
 			at = l.Start()
 		}
 		if i := t.at(at); i >= 0 {
-			t.of(e.Name(), "", "").add(i, e)
+			t.add(t.of(e.Name(), "", ""), i, e)
 		}
 	}
 }
@@ -187,7 +231,7 @@ func (t *tally) addCalls() (launches []float64) {
 		if i < 0 {
 			continue
 		}
-		t.of(e.Name(), "", "").add(i, e)
+		t.add(t.of(e.Name(), "", ""), i, e)
 		if kind.IsKernelLaunch(e.Name()) || kind.IsGraphLaunch(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
@@ -204,6 +248,9 @@ func (t *tally) operations() []Operation {
 			CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)
+		}
+		for _, ns := range o.waits {
+			op.waits = append(op.waits, us(ns)/float64(t.tp))
 		}
 		op.US = stat.Mean(op.perStep)
 		out = append(out, op)

@@ -384,6 +384,9 @@ func (c *comparison) notes(r *Report) {
 			table.Counted(h.StepsA, "step", "steps"), table.Counted(h.StepsB, "step", "steps"),
 			100*h.Floor, h.FloorFrom, hostSteps)
 	}
+	if h := r.Host; h != nil && len(h.Unmatched) > 0 {
+		note("host: %s", h.OneSided())
+	}
 	for side, ch := range c.ch {
 		for i, walls := range ch.walls() {
 			if text := unsteady(walls); text != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
@@ -31,8 +32,19 @@ type Operation struct {
 	// occurs in a step, it separates a renamed operation from a new one.
 	Place string  `json:"place"`
 	Count float64 `json:"count"`
-	// Steps are its times by step, 0 where it did not occur.
+	// Steps are its times by step, 0 where it did not occur. Waits are the parts in which it waits for the GPU, nil where
+	// that is not known.
 	Steps []time.Duration `json:"step_ns"`
+	Waits []time.Duration `json:"wait_ns,omitempty"`
+}
+
+// own are its times by step without those in which it waits for the GPU.
+func (o *Operation) own() []time.Duration {
+	out := slices.Clone(o.Steps)
+	for i, wait := range o.Waits {
+		out[i] -= wait
+	}
+	return out
 }
 
 // FigureKind is the family of operations that are figures of complete steps, which are judged as operations are.
@@ -55,8 +67,10 @@ type HostReport struct {
 	// Figures are those of complete steps; Conclusion is what they and the operations come to, "" without figures.
 	Figures    []HostRow      `json:"figures,omitempty"`
 	Conclusion HostConclusion `json:"conclusion,omitempty"`
-	// Rows are the operations, the largest difference first.
-	Rows []HostRow `json:"rows"`
+	// Rows are the operations, the largest difference first, without those of a kind that one side has none of: it did
+	// not record them. Unmatched are these kinds.
+	Rows      []HostRow `json:"rows"`
+	Unmatched []string  `json:"unmatched,omitempty"`
 	// StepsNeeded is how many steps a side needs before its operations are judged.
 	StepsNeeded int `json:"steps_needed"`
 	// Least is the smallest difference that is a finding, Floor the relative standard deviation of an operation
@@ -106,7 +120,7 @@ type opKey struct{ kind, name string }
 
 // hostOp is one operation on both sides.
 type hostOp struct {
-	steps  [2]map[int][]time.Duration // times of the runs that have it
+	runs   [2]map[int]*Operation // of the runs that have it
 	series series
 	count  [2]float64
 	place  [2]string
@@ -116,7 +130,7 @@ type hostOp struct {
 func (h *hostComparison) report(o *Options) *HostReport {
 	r := &HostReport{Rows: []HostRow{}, StepsNeeded: hostSteps, Floor: hostFloor,
 		FloorFrom: "assumed: no repeated runs were measured"}
-	h.collect()
+	r.Unmatched = h.collect()
 	h.correlate()
 	wall := series{class: OfHost, inertia: h.inertia}
 	for side, steps := range []*int{&r.StepsA, &r.StepsB} {
@@ -171,38 +185,85 @@ func (h *hostComparison) unit(x []time.Duration) []float64 {
 	return out
 }
 
+// OneSided says that operations are not compared, as one side did not record any of their kind; "" if none are.
+func (r *HostReport) OneSided() string {
+	if len(r.Unmatched) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("only one side recorded operations of the kind %s, so that they are not compared",
+		strings.Join(r.Unmatched, ", "))
+}
+
+// both reports whether a kind of operations is recorded on both sides.
+func (h *hostComparison) both(kind string) bool {
+	for _, hosts := range h.sides {
+		if !slices.ContainsFunc(hosts, func(x *Host) bool {
+			return slices.ContainsFunc(x.Operations, func(o Operation) bool { return o.Kind == kind })
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
 // collect makes one series of each operation that either side has, in the order in which they first appear. Where a
-// run lacks it, it took no time.
-func (h *hostComparison) collect() {
+// run lacks it, it took no time. It returns the kinds that one side lacks.
+func (h *hostComparison) collect() (unmatched []string) {
 	h.ops = map[opKey]*hostOp{}
+	both := map[string]bool{}
 	for side, hosts := range h.sides {
 		for run, x := range hosts {
 			for i := range x.Operations {
 				of := &x.Operations[i]
+				if _, ok := both[of.Kind]; !ok {
+					if both[of.Kind] = h.both(of.Kind); !both[of.Kind] {
+						unmatched = append(unmatched, of.Kind)
+					}
+				}
+				if !both[of.Kind] {
+					continue
+				}
 				k := opKey{of.Kind, of.Name}
 				op := h.ops[k]
 				if op == nil { // of one step, nothing shows how it varies
 					op = &hostOp{series: series{class: of.Class, single: true},
-						steps: [2]map[int][]time.Duration{{}, {}}}
+						runs: [2]map[int]*Operation{{}, {}}}
 					h.ops[k] = op
 					h.keys = append(h.keys, k)
 				}
-				op.steps[side][run], op.place[side] = of.Steps, of.Place
+				op.runs[side][run], op.place[side] = of, of.Place
 				op.count[side] += of.Count / float64(len(hosts))
 			}
 		}
 	}
 	for _, op := range h.ops {
+		own := op.waitsAreKnown()
 		for side, hosts := range h.sides {
 			for run, x := range hosts {
-				steps, ok := op.steps[side][run]
-				if !ok {
-					steps = make([]time.Duration, len(x.Walls))
+				steps := make([]time.Duration, len(x.Walls))
+				if of := op.runs[side][run]; of != nil && own {
+					steps = of.own()
+				} else if of != nil {
+					steps = of.Steps
 				}
 				op.series.put(side, h.unit(steps))
 			}
 		}
 	}
+	return unmatched
+}
+
+// waitsAreKnown reports whether both sides have the operation, and all runs say for how long it waits for the GPU:
+// who is done earlier waits longer, which is no change of the host. What is new counts with all its time.
+func (o *hostOp) waitsAreKnown() bool {
+	for _, runs := range o.runs {
+		for _, of := range runs {
+			if of.Waits == nil {
+				return false
+			}
+		}
+	}
+	return len(o.runs[0]) > 0 && len(o.runs[1]) > 0
 }
 
 // between estimates by how much runs differ from the operations of this pair, most of them unchanged: the spread of

@@ -33,13 +33,15 @@ func (h *Host) only(passes map[int]bool) *Host {
 		}
 	}
 	for _, op := range h.Operations {
-		kept := make([]time.Duration, 0, len(out.Walls))
-		for i, p := range h.Passes {
-			if passes[p] {
-				kept = append(kept, op.Steps[i])
+		keep := func(list []time.Duration) (kept []time.Duration) {
+			for i := range list {
+				if passes[h.Passes[i]] {
+					kept = append(kept, list[i])
+				}
 			}
+			return kept
 		}
-		op.Steps = kept
+		op.Steps, op.Waits = keep(op.Steps), keep(op.Waits)
 		out.Operations = append(out.Operations, op)
 	}
 	return out
@@ -58,11 +60,17 @@ func (h *Host) check() error {
 		if len(op.Steps) != len(h.Walls) {
 			return fmt.Errorf("operation %q has %d times for %d steps", op.Name, len(op.Steps), len(h.Walls))
 		}
+		if op.Waits != nil && len(op.Waits) != len(op.Steps) {
+			return fmt.Errorf("operation %q has %d waits for %d steps", op.Name, len(op.Waits), len(op.Steps))
+		}
 		if !(op.Count >= 0) || math.IsInf(op.Count, 0) {
 			return fmt.Errorf("operation %q occurs %v times", op.Name, op.Count)
 		}
 		if k := slices.IndexFunc(op.Steps, bad); k >= 0 {
 			return fmt.Errorf("operation %q has a time of %d ns", op.Name, op.Steps[k])
+		}
+		if k := slices.IndexFunc(op.Waits, bad); k >= 0 {
+			return fmt.Errorf("operation %q has a wait of %d ns", op.Name, op.Waits[k])
 		}
 	}
 	if i := slices.IndexFunc(h.Walls, bad); i >= 0 {

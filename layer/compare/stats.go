@@ -307,8 +307,8 @@ func (k ruler) location(x []float64) float64 {
 }
 
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of
-// the pass but not more than ShareCap. Rows that run other kernels do not count, as their times differ by more than a
-// clock. It is 0 if too few rows count, or less than half of the time.
+// the pass but not more than ShareCap. Rows that run other kernels, or more, do not count, as their times differ by
+// more than a clock. It is 0 if too few rows count, or less than half of the time.
 func (k ruler) shift(rows []series, of func(Class) bool) float64 {
 	var logs, weights []float64
 	var same, all float64
