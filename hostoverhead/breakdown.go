@@ -20,19 +20,12 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// The sorts of an [Operation].
-const (
-	opRange  string = "range"  // NVTX range, annotation, or, without any, Python frame
-	opKernel string = "kernel" // GPU kernel
-	opAPI    string = "api"    // CUDA or HIP API call
-)
-
 // Operation is what one step spends on one named thing.
 type Operation struct {
-	Kind         string  `json:"kind"`           // range, frame, kernel or api
-	Name         string  `json:"name"`           // numbers generalised to N
-	US           float64 `json:"us_per_step"`    // µs per step, divided by Ranks
-	CountPerStep float64 `json:"count_per_step"` // occurrences per step, divided by Ranks
+	Kind         compare.OperationKind `json:"kind"`           // its family
+	Name         string                `json:"name"`           // numbers generalised to N
+	US           float64               `json:"us_per_step"`    // µs per step, divided by Ranks
+	CountPerStep float64               `json:"count_per_step"` // occurrences per step, divided by Ranks
 	// for frames: file and line of one of them, "a.py(12)"; for ranges: the frame around the first
 	Source string `json:"source,omitempty"`
 
@@ -182,14 +175,14 @@ func (w *recording) fill(r *Run, bench []hostStep) {
 	r.Steps, r.Gaps = statsOf(r.step), statsOf(r.gap)
 	r.WallUSPerStep, r.StepUS, r.GapUS = stat.Mean(r.wall), r.Steps.Avg, r.Gaps.P50
 
-	ranges := newTally(w, opRange, windows, r.Ranks)
+	ranges := newTally(w, compare.RangeKind, windows, r.Ranks)
 	ranges.addRanges()
 	r.Operations, r.RangeUSPerStep = ranges.operations(), ranges.union()
-	kernels := newTally(w, opKernel, windows, r.Ranks)
+	kernels := newTally(w, compare.KernelKind, windows, r.Ranks)
 	kernels.addKernels()
 	r.Kernels = kernels.operations()
 	r.GPUUSPerStep, r.KernelsPerStep, r.gpu = kernels.totals()
-	calls := newTally(w, opAPI, windows, r.Ranks)
+	calls := newTally(w, compare.APIKind, windows, r.Ranks)
 	r.launches = calls.addCalls()
 	r.APICalls = calls.operations()
 	r.APIUSPerStep, _, r.api = calls.totals()
@@ -279,7 +272,7 @@ func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compar
 		h.Passes, h.Walls = append(h.Passes, all[i].Pass), append(h.Walls, time.Duration(p.Len()))
 	}
 	if len(all) > 0 {
-		t := newTally(w, opRange, windows, max(o.Ranks, w.ranks()))
+		t := newTally(w, compare.RangeKind, windows, max(o.Ranks, w.ranks()))
 		t.findWaits()
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
@@ -296,7 +289,7 @@ func seriesOf(ops []Operation) []compare.Operation {
 	for i := range ops {
 		op := &ops[i]
 		class := compare.OfHost
-		if op.Kind == opKernel {
+		if op.Kind == compare.KernelKind {
 			class = compare.Memory
 		}
 		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep,

@@ -37,13 +37,13 @@ const (
 
 // Delta is one figure of two runs.
 type Delta struct {
-	Op         string      `json:"op"`             // name of the operation or figure
-	Kind       string      `json:"kind,omitempty"` // "range", "kernel" or "api"; empty for figures of the step
-	BaselineUS float64     `json:"baseline_us"`    // per step; counts have no unit
-	TargetUS   float64     `json:"target_us"`      // per step; counts have no unit
-	DeltaUS    float64     `json:"delta_us"`       // target minus baseline
-	DeltaPct   *float64    `json:"delta_pct"`      // null when the baseline is 0
-	Status     DeltaStatus `json:"status"`         // what became of it
+	Op         string                `json:"op"`             // name of the operation or figure
+	Kind       compare.OperationKind `json:"kind,omitempty"` // empty for figures of the step
+	BaselineUS float64               `json:"baseline_us"`    // per step; counts have no unit
+	TargetUS   float64               `json:"target_us"`      // per step; counts have no unit
+	DeltaUS    float64               `json:"delta_us"`       // target minus baseline
+	DeltaPct   *float64              `json:"delta_pct"`      // null when the baseline is 0
+	Status     DeltaStatus           `json:"status"`         // what became of it
 	// of DeltaUS, with what equal runs differ by; null where the steps are too few
 	CI95US *[2]float64 `json:"ci95_us"`
 	Was    string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
@@ -183,7 +183,7 @@ func deltaOf(row *compare.HostRow, least time.Duration) Delta {
 	return d
 }
 
-func newDelta(op string, kind string, a, b float64) Delta {
+func newDelta(op string, kind compare.OperationKind, a, b float64) Delta {
 	d := Delta{Op: op, Kind: kind, BaselineUS: round3(a), TargetUS: round3(b), DeltaUS: round3(b - a)}
 	if a > 0 {
 		p := round3(100 * (b - a) / a)
@@ -252,7 +252,7 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
 		if d.unknown[1] {
 			to = "?"
 		}
-		return []string{names.Short(d.Op, nameWidth), d.Kind, from, to, change, pct, ci, string(d.Status)}
+		return []string{names.Short(d.Op, nameWidth), string(d.Kind), from, to, change, pct, ci, string(d.Status)}
 	}, table.Code(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"),
 		table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
 }

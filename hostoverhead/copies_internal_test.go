@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -75,7 +76,7 @@ func TestNestedFramesCountOnce(t *testing.T) {
 	add("module.py(1553): _call_impl", 2, 100, 300)
 	tr := built.Trace(b)
 	w := &recording{t: tr, general: names.ByName(tr, names.Generalise), ended: context.Background().Err}
-	sums := newTally(w, opRange, []interval.Span{{Start: 0, End: 2000}}, 1)
+	sums := newTally(w, compare.RangeKind, []interval.Span{{Start: 0, End: 2000}}, 1)
 	sums.addFrames()
 	for _, op := range sums.operations() {
 		want := map[string][2]float64{"module.py: _call_impl": {1.3, 3}, "model.py: forward": {0.98, 1},

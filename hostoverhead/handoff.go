@@ -95,7 +95,7 @@ func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	}
 	h := handoff(v, c.Target)
 	for _, d := range c.Regressions(0) {
-		if d.Kind == opRange && len(h.TopRegressingOps) < handoffOps {
+		if d.Kind == compare.RangeKind && len(h.TopRegressingOps) < handoffOps {
 			h.TopRegressingOps = append(h.TopRegressingOps,
 				RegressingOp{NVTXName: d.Op, DeltaUSPerStep: &d.DeltaUS, SourceFunction: c.Target.sourceOf(d.Op)})
 		}
@@ -107,7 +107,7 @@ func (c *Comparison) Handoff(v *Verdict) *Handoff {
 // worst names the worst clear change for the worse.
 func (c *Comparison) worst() string {
 	for _, d := range c.Regressions(0) {
-		if d.Kind != opAPI {
+		if d.Kind != compare.APIKind {
 			return d.Op
 		}
 	}

@@ -29,7 +29,7 @@ func (c *Comparison) name() {
 	var slow, collective, added *Delta
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
-		if d.Kind != opRange || d.DeltaUS < notableDeltaUS {
+		if d.Kind != compare.RangeKind || d.DeltaUS < notableDeltaUS {
 			continue
 		}
 		switch {

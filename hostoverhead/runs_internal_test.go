@@ -74,7 +74,7 @@ Note: a note
 
 // TestTextOfAComparison: figures, the worst changes and all of them.
 func TestTextOfAComparison(t *testing.T) {
-	slow := newDelta("schedule", opRange, 100, 250)
+	slow := newDelta("schedule", compare.RangeKind, 100, 250)
 	slow.Status, slow.CI95US = statusRegression, &[2]float64{140, 160}
 	gap := newDelta("gap", "", 0, 5)
 	gap.unknown = [2]bool{true, false}
@@ -114,7 +114,7 @@ schedule   range     100.0   250.0  +150.0  +150.0    +140.0 … +160.0  REGRESS
 
 // TestPatternsByHand: on both sides of each bound.
 func TestPatternsByHand(t *testing.T) {
-	op := func(name string, kind string, a, b float64, s DeltaStatus) Delta {
+	op := func(name string, kind compare.OperationKind, a, b float64, s DeltaStatus) Delta {
 		d := newDelta(name, kind, a, b)
 		d.Status = s
 		return d
@@ -131,17 +131,17 @@ func TestPatternsByHand(t *testing.T) {
 		change func(c *Comparison)
 		want   []string
 	}{
-		"five times":    {deltas(op("f", opRange, 10, 50, statusRegression)), []string{"f is 5.0 times slower"}},
-		"less":          {deltas(op("f", opRange, 10, 49.9, statusRegression)), nil},
-		"a kernel":      {deltas(op("f", opKernel, 10, 50, statusRegression)), nil},
-		"a microsecond": {deltas(op("f", opRange, 0, 1, statusNew)), []string{"new bookkeeping: f, 1.0 µs per step"}},
-		"below":         {deltas(op("f", opRange, 0, .999, statusNew)), nil},
-		"an exchange": {deltas(op("barrier", opRange, 0, 9, statusNew)),
+		"five times":    {deltas(op("f", compare.RangeKind, 10, 50, statusRegression)), []string{"f is 5.0 times slower"}},
+		"less":          {deltas(op("f", compare.RangeKind, 10, 49.9, statusRegression)), nil},
+		"a kernel":      {deltas(op("f", compare.KernelKind, 10, 50, statusRegression)), nil},
+		"a microsecond": {deltas(op("f", compare.RangeKind, 0, 1, statusNew)), []string{"new bookkeeping: f, 1.0 µs per step"}},
+		"below":         {deltas(op("f", compare.RangeKind, 0, .999, statusNew)), nil},
+		"an exchange": {deltas(op("barrier", compare.RangeKind, 0, 9, statusNew)),
 			[]string{"a new operation between ranks on the CPU: barrier"}},
-		"both": {deltas(op("barrier", opRange, 0, 9, statusNew), op("f", opRange, 10, 60, statusRegression)),
+		"both": {deltas(op("barrier", compare.RangeKind, 0, 9, statusNew), op("f", compare.RangeKind, 10, 60, statusRegression)),
 			[]string{"request handling: f is 6.0 times slower and barrier is new: requests are now distributed between ranks " +
 				"in every step"}},
-		"the first": {deltas(op("f", opRange, 1, 9, statusRegression), op("g", opRange, 1, 8, statusRegression)),
+		"the first": {deltas(op("f", compare.RangeKind, 1, 9, statusRegression), op("g", compare.RangeKind, 1, 8, statusRegression)),
 			[]string{"f is 9.0 times slower"}},
 		"launches":        {launches(4, 10, 100, 115), []string{lost}},
 		"fewer launches":  {launches(4, 9.9, 100, 100), nil},
@@ -249,11 +249,11 @@ func TestHandoffByHand(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]*Comparison{
-		"slow": {Baseline: &Run{}, Deltas: []Delta{{Op: "call", Kind: opAPI, Status: statusRegression, DeltaUS: 9},
-			{Op: "slow", Kind: opKernel, Status: statusNew, DeltaUS: 1}}},
-		"none: nothing clearly became slower": {Baseline: &Run{}, Deltas: []Delta{{Op: "call", Kind: opAPI,
+		"slow": {Baseline: &Run{}, Deltas: []Delta{{Op: "call", Kind: compare.APIKind, Status: statusRegression, DeltaUS: 9},
+			{Op: "slow", Kind: compare.KernelKind, Status: statusNew, DeltaUS: 1}}},
+		"none: nothing clearly became slower": {Baseline: &Run{}, Deltas: []Delta{{Op: "call", Kind: compare.APIKind,
 			Status: statusRegression, DeltaUS: 9},
-			{Op: "same", Kind: opKernel, Status: statusRegression}}},
+			{Op: "same", Kind: compare.KernelKind, Status: statusRegression}}},
 	} {
 		if got := c.worst(); got != want {
 			t.Errorf("worst %q, want %q", got, want)
@@ -423,7 +423,7 @@ func TestFramesWithoutRanges(t *testing.T) {
 				put(b, event.Range, "r", 30, 40, 0)
 			}
 		})
-		x := newTally(w, opRange, []interval.Span{{Start: 0, End: 1000}}, 1)
+		x := newTally(w, compare.RangeKind, []interval.Span{{Start: 0, End: 1000}}, 1)
 		x.addRanges()
 		var got []string
 		for _, o := range x.operations() {
@@ -461,7 +461,7 @@ func TestWaitsOfRanges(t *testing.T) {
 		put(b, event.Frame, "c.py(2): h", 205, 30, 0)
 		b.Add(trace.EventData{Kind: event.Frame, Name: "d.py(1): other", Start: 190, Duration: 200, Process: 1, Thread: 8})
 	})
-	x := newTally(w, opRange, []interval.Span{{Start: 0, End: 1000}}, 1)
+	x := newTally(w, compare.RangeKind, []interval.Span{{Start: 0, End: 1000}}, 1)
 	x.findWaits()
 	x.addRanges()
 	got := map[string]float64{}
@@ -552,7 +552,7 @@ func TestDigestOfIdleTime(t *testing.T) {
 
 // TestHeadingsOfRuns: parts are below the title, in Markdown, too.
 func TestHeadingsOfRuns(t *testing.T) {
-	slow := newDelta("schedule", opRange, 100, 250)
+	slow := newDelta("schedule", compare.RangeKind, 100, 250)
 	slow.Status = statusRegression
 	c := &Comparison{Baseline: &Run{Label: "a"}, Target: &Run{Label: "b"}, Conclusion: compare.HostInStep,
 		Deltas: []Delta{slow}}

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/internal/waits"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -17,7 +18,7 @@ import (
 // tally sums operations over the steady steps.
 type tally struct {
 	w       *recording
-	kind    string
+	kind    compare.OperationKind
 	windows []interval.Span // of the steady steps, in order, disjoint
 	tp      int
 	byName  map[string]*tallied
@@ -34,7 +35,7 @@ type tallied struct {
 	until  map[trace.ThreadIndex]trace.Time // end of the outermost occurrence so far
 }
 
-func newTally(w *recording, kind string, windows []interval.Span, tp int) *tally {
+func newTally(w *recording, kind compare.OperationKind, windows []interval.Span, tp int) *tally {
 	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{},
 		spans: map[trace.ThreadIndex][]interval.Span{}}
 }

@@ -415,8 +415,8 @@ func TestMappingsOfOtherModels(t *testing.T) {
 		t.Fatalf("%d kernels in layers, want 20", all)
 	}
 	kernel := d.Kernel(0).Event()
-	twins := []Twin{{}, {Kernel: kernel, How: howName}, {Kernel: kernel, How: howVariant},
-		{Kernel: kernel, How: howRole}, {How: howPosition}}
+	twins := []Twin{{}, {Kernel: kernel, How: HowName}, {Kernel: kernel, How: HowVariant},
+		{Kernel: kernel, How: HowRole}, {How: HowPosition}}
 	for _, c := range []struct {
 		how  int
 		n    int // kernels of twenty
@@ -455,7 +455,7 @@ func TestReferences(t *testing.T) {
 		if got := len(d.eagerLines(&symbols{}, d.eagerKernels(), false)); got != want {
 			t.Errorf("%d of 4 kernels in layers: %d references, want %d", inLayers, got, want)
 		}
-		if tw := d.Kernel(0).Twin(); tw.Confidence != 1 || tw.How != howLaunch || tw.Kernel != d.Kernel(0).Event() {
+		if tw := d.Kernel(0).Twin(); tw.Confidence != 1 || tw.How != HowLaunch || tw.Kernel != d.Kernel(0).Event() {
 			t.Errorf("a kernel that was launched: %+v", tw)
 		}
 	}

@@ -23,7 +23,7 @@ func (d *Device) adoptOperators(ctx context.Context) error {
 	}
 	for i, at := range d.twins.of {
 		t := &d.twins.table[at]
-		if t.How != howName && t.How != howVariant || !t.Kernel.Valid() {
+		if t.How != HowName && t.How != HowVariant || !t.Kernel.Valid() {
 			continue
 		}
 		from := &m.Devices[0]

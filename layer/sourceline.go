@@ -44,7 +44,7 @@ func (k Kernel) ModelLine() ModelLine {
 	}
 	at := k.d.analysisOf(tw).lines.of(tw.Launch)
 	m := ModelLine{Line: at.line, Module: at.module}
-	if tw.How == howLaunch || k.Place().Pass == trace.None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
+	if tw.How == HowLaunch || k.Place().Pass == trace.None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
 		return m
 	}
 	stage := at.stage
@@ -69,7 +69,7 @@ func (a *Device) analysisOf(tw Twin) *Analysis {
 
 // stageOf is the stage of the pass in which a twin's kernel ran, in the mapping trace or in the device's own.
 func (a *Device) stageOf(tw Twin) Stage {
-	if !tw.Kernel.Valid() || tw.How == howLaunch {
+	if !tw.Kernel.Valid() || tw.How == HowLaunch {
 		return StageUnknown
 	}
 	k := a.analysisOf(tw).Of(tw.Kernel.ID())

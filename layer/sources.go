@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
@@ -27,26 +28,43 @@ type Twin struct {
 	Kernel trace.Event
 	// Confidence is 1 for the kernel's own launch, less for an aligned one, 0 for none.
 	Confidence float64
-	// How says what the match rests on: "launch" (the kernel's own eager launch), "name" (the same name in the same
-	// place of the same layer), "variant" (a tile variant of it), "role" (a kernel of the same meaning), "position"
-	// (its neighbours match), [HowReplay] or "" without a twin. More may be added.
-	How string
+	// How says what the match rests on.
+	How How
 }
 
-// The ways a twin is found, and the confidence that goes with each. More may be added.
+// How is what a [Twin] rests on. More may be added.
+type How uint8
+
+// The ways a twin is found.
 const (
-	howNone    = ""        // 0: no twin
-	howLaunch  = "launch"  // 1: the kernel's own eager launch
-	howName    = "name"    // 0.98: the same kernel name in the same place of the same layer
-	howVariant = "variant" // 0.9: a tile variant of it in the same place
-	howRole    = "role"    // 0.75: a kernel of the same meaning in the same place
-	// 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
-	howPosition = "position"
+	HowNone    How = iota // no twin
+	HowLaunch             // the kernel's own eager launch
+	HowName               // the same kernel name in the same place of the same layer
+	HowVariant            // a tile variant of it in the same place
+	HowRole               // a kernel of the same meaning in the same place
+	// HowPosition: neither, but its neighbours match, or a capture recorded as many launches as the layer has kernels.
+	HowPosition
 	// HowReplay: no twin; the kernel that matches is replayed from a graph, too, and has no launch.
-	HowReplay = "replay"
+	HowReplay
 )
 
-var howConfidence = map[string]float64{howName: 0.98, howVariant: 0.9, howRole: 0.75, howPosition: 0.5}
+var hows = vocabulary.New[How]("way to find a twin", "", "launch", "name", "variant", "role", "position", "replay")
+
+// howConfidence is the confidence of a twin that is found so.
+var howConfidence = [...]float64{HowLaunch: 1, HowName: 0.98, HowVariant: 0.9, HowRole: 0.75, HowPosition: 0.5,
+	HowReplay: 0}
+
+// Hows lists all ways to find a twin.
+func Hows() []How { return hows.All(HowNone) }
+
+// String returns the way's word, "" for none.
+func (h How) String() string { return hows.Word(h) }
+
+// MarshalText returns the way's word.
+func (h How) MarshalText() ([]byte, error) { return hows.Text(h) }
+
+// UnmarshalText accepts the word of a way.
+func (h *How) UnmarshalText(text []byte) error { return hows.Read(h, text) }
 
 // twinTable holds the twins of a device's kernels, found on first use.
 type twinTable struct {
@@ -76,7 +94,7 @@ func (k Kernel) Twin() Twin {
 	}
 	e := k.Event()
 	if l := e.Launch(); l.Valid() && !e.IsReplay() {
-		return Twin{Launch: l, Kernel: e, Confidence: 1, How: howLaunch}
+		return Twin{Launch: l, Kernel: e, Confidence: howConfidence[HowLaunch], How: HowLaunch}
 	}
 	if k.d.Align(context.Background()) != nil {
 		return Twin{} // never: what does not end has no error
@@ -240,7 +258,7 @@ func (a *Device) eagerLines(sym *symbols, eager []bool, pieces bool) []*line {
 type fit struct {
 	ref   *line
 	match []int32
-	how   []string
+	how   []How
 	twin  []int32 // index in the table of twins, 0 when not made yet
 }
 
@@ -318,10 +336,10 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 }
 
 // twin is kernel j of a reference as the twin of one that was matched with it.
-func (l *line) twin(j int32, how string) Twin {
+func (l *line) twin(j int32, how How) Twin {
 	conf := howConfidence[how]
 	if !l.nameful {
-		conf = 0.9
+		conf = howConfidence[HowVariant] // equal numbers of launches say as much
 	}
 	return Twin{Launch: l.launch[j], Kernel: l.kernel[j], Confidence: conf, How: how}
 }
@@ -350,8 +368,8 @@ func (a *Device) references(ctx context.Context, sym *symbols, eager []bool) ([]
 }
 
 // alignLines matches the kernels of target with those of ref, layer by layer; match[k] is −1 for none.
-func alignLines(target, ref *line) (match []int32, how []string) {
-	match, how = make([]int32, target.seq.Len()), make([]string, target.seq.Len())
+func alignLines(target, ref *line) (match []int32, how []How) {
+	match, how = make([]int32, target.seq.Len()), make([]How, target.seq.Len())
 	for k := range match {
 		match[k] = -1
 	}
@@ -374,7 +392,7 @@ func alignLines(target, ref *line) (match []int32, how []string) {
 // alignRange aligns one layer with its counterpart. Names that occur equally often on both sides are matched in order
 // first: streams interleave differently in a replay, and an alignment cannot cross. Outside of layers only equal
 // kernels are believed: sampling in one run and batch preparation in another have nothing else in common.
-func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []string) {
+func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []How) {
 	outside := t.layer[from] == trace.None
 	layered := len(t.starts) > 1 && len(r.starts) > 1
 	// a stray kernel of another layer in between
@@ -394,25 +412,25 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 		}
 		for k, i := range is {
 			if !foreign(int(i), int(js[k])) {
-				match[i], how[i] = js[k], howName
+				match[i], how[i] = js[k], HowName
 				taken[int(js[k])-rfrom] = true
 			}
 		}
 	}
 	segment.AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
 		switch {
-		case how[i] != howNone || taken[j-rfrom] || foreign(i, j):
+		case how[i] != HowNone || taken[j-rfrom] || foreign(i, j):
 			return
 		case t.seq.ID[i] == r.seq.ID[j]:
-			how[i] = howName
+			how[i] = HowName
 		case t.seq.Base[i] == r.seq.Base[j] && (!outside || t.seq.Role[i] != ladder.RoleOther):
-			how[i] = howVariant
+			how[i] = HowVariant
 		case outside:
 			return
 		case t.seq.Role[i] == r.seq.Role[j] && t.seq.Role[i] != ladder.RoleOther:
-			how[i] = howRole
+			how[i] = HowRole
 		default:
-			how[i] = howPosition
+			how[i] = HowPosition
 		}
 		match[i] = int32(j)
 	})
@@ -423,29 +441,29 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 }
 
 // dropLonePositions keeps matches by position only between kernels that match better.
-func dropLonePositions(from, to int, match []int32, how []string) {
+func dropLonePositions(from, to int, match []int32, how []How) {
 	for i := from; i < to; i++ {
-		if how[i] != howPosition {
+		if how[i] != HowPosition {
 			continue
 		}
-		before := i > from && how[i-1] != howNone && how[i-1] != howPosition
-		after := i+1 < to && how[i+1] != howNone && how[i+1] != howPosition
+		before := i > from && how[i-1] != HowNone && how[i-1] != HowPosition
+		after := i+1 < to && how[i+1] != HowNone && how[i+1] != HowPosition
 		if !before || !after {
-			match[i], how[i] = -1, howNone
+			match[i], how[i] = -1, HowNone
 		}
 	}
 }
 
 // shareTwins gives a kernel of a layer without a twin that of a neighbour of the same meaning: one op may run several
 // kernels in one variant and one in another (split attention and its reduction against one fused kernel).
-func shareTwins(t *line, from, to int, match []int32, how []string) {
+func shareTwins(t *line, from, to int, match []int32, how []How) {
 	for i := from; i < to; i++ {
 		if match[i] >= 0 || t.seq.Role[i] == ladder.RoleOther || t.seq.Role[i] == ladder.RoleElementwise {
 			continue
 		}
 		for _, j := range []int{i - 1, i + 1} {
 			if j >= from && j < to && match[j] >= 0 && t.seq.Role[j] == t.seq.Role[i] {
-				match[i], how[i] = match[j], howPosition
+				match[i], how[i] = match[j], HowPosition
 				break
 			}
 		}
@@ -453,14 +471,14 @@ func shareTwins(t *line, from, to int, match []int32, how []string) {
 }
 
 // alignByCount pairs a layer's kernels with as many captured launches one by one.
-func alignByCount(target, ref *line, match []int32, how []string) {
+func alignByCount(target, ref *line, match []int32, how []How) {
 	for key, r := range target.starts {
 		q, ok := ref.starts[key]
 		if !ok || key < 0 || q[1]-q[0] != r[1]-r[0] {
 			continue
 		}
 		for k := range r[1] - r[0] {
-			match[r[0]+k], how[r[0]+k] = int32(q[0]+k), howPosition
+			match[r[0]+k], how[r[0]+k] = int32(q[0]+k), HowPosition
 		}
 	}
 }
@@ -588,7 +606,7 @@ func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 			continue
 		}
 		all++
-		if h := twins[t].How; h == howName || h == howVariant || h != howNone && !twins[t].Kernel.Valid() {
+		if h := twins[t].How; h == HowName || h == HowVariant || h != HowNone && !twins[t].Kernel.Valid() {
 			same++ // a capture may record no names
 		}
 	}

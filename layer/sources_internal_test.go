@@ -73,8 +73,8 @@ func TestLinesAreAligned(t *testing.T) {
 		match, how := alignLines(lineBy(sym, c.target), lineBy(sym, c.ref))
 		var got []string
 		for _, h := range how {
-			got = append(got, map[string]string{howNone: "-", howName: "N", howVariant: "V", howRole: "R",
-				howPosition: "P"}[h])
+			got = append(got, map[How]string{HowNone: "-", HowName: "N", HowVariant: "V", HowRole: "R",
+				HowPosition: "P"}[h])
 		}
 		places := strings.Trim(fmt.Sprint(match), "[]")
 		if s := strings.Join(got, ""); !strings.Contains(","+c.want+",", ","+s+",") || c.match != "" &&
@@ -99,7 +99,7 @@ func TestCapturesWithoutNames(t *testing.T) {
 			t.Errorf("%s with %s: %s, want %s", c.target, c.ref, got, c.want)
 		}
 		for k, m := range match {
-			if (how[k] == howPosition) != (m >= 0) {
+			if (how[k] == HowPosition) != (m >= 0) {
 				t.Errorf("%s with %s: kernel %d is matched by %q with %d", c.target, c.ref, k, how[k], m)
 			}
 		}
@@ -111,7 +111,7 @@ func TestCapturesWithoutNames(t *testing.T) {
 // rather than a name and a position, and a name and a variant rather than two variants. A capture without names says
 // as much as a variant does.
 func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
-	sure := func(hows ...string) (sum float64) {
+	sure := func(hows ...How) (sum float64) {
 		for _, h := range hows {
 			sum += (&line{nameful: true, launch: make([]trace.Event, 1), kernel: make([]trace.Event, 1)}).twin(0,
 				h).Confidence
@@ -119,23 +119,23 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 		return sum
 	}
 	last := 1.0
-	for _, h := range []string{howName, howVariant, howRole, howPosition} {
+	for _, h := range []How{HowName, HowVariant, HowRole, HowPosition} {
 		if c := sure(h); c >= last || c <= 0 {
 			t.Errorf("by %s: %v, want less than %v", h, c, last)
 		}
 		last = sure(h)
 	}
-	for _, c := range [][2][]string{{{howVariant, howVariant}, {howName, howRole}},
-		{{howRole, howRole}, {howName, howPosition}}, {{howName, howVariant}, {howVariant, howVariant}},
-		{{howName}, {howPosition}}, {{howPosition, howPosition}, {howName}},
-		{{howRole, howVariant}, {howPosition, howName}}} {
+	for _, c := range [][2][]How{{{HowVariant, HowVariant}, {HowName, HowRole}},
+		{{HowRole, HowRole}, {HowName, HowPosition}}, {{HowName, HowVariant}, {HowVariant, HowVariant}},
+		{{HowName}, {HowPosition}}, {{HowPosition, HowPosition}, {HowName}},
+		{{HowRole, HowVariant}, {HowPosition, HowName}}} {
 		if sure(c[0]...) <= sure(c[1]...) {
 			t.Errorf("%v is worth %v, %v %v; want more", c[0], sure(c[0]...), c[1], sure(c[1]...))
 		}
 	}
-	unnamed := (&line{launch: make([]trace.Event, 1), kernel: make([]trace.Event, 1)}).twin(0, howPosition).Confidence
-	if unnamed != sure(howVariant) {
-		t.Errorf("without names: %v, want as much as a variant, %v", unnamed, sure(howVariant))
+	unnamed := (&line{launch: make([]trace.Event, 1), kernel: make([]trace.Event, 1)}).twin(0, HowPosition).Confidence
+	if unnamed != sure(HowVariant) {
+		t.Errorf("without names: %v, want as much as a variant, %v", unnamed, sure(HowVariant))
 	}
 	sym := &symbols{}
 	target := lineBy(sym, "0nga1nga")
@@ -192,5 +192,24 @@ func TestLayersOfCaptures(t *testing.T) {
 	if got := kernelOfArgs([]byte(`{"kernel":"k","other":1}`)) + kernelOfArgs(nil) + kernelOfArgs([]byte(`{`)) +
 		kernelOfArgs([]byte(`{}`)); got != "k" {
 		t.Errorf("kernels of args: %q", got)
+	}
+}
+
+// TestWaysToFindATwin: every way has a word of its own, which is read back, and a confidence.
+func TestWaysToFindATwin(t *testing.T) {
+	seen := map[string]bool{}
+	for _, h := range Hows() {
+		text, err := h.MarshalText()
+		back := How(99)
+		if err != nil || back.UnmarshalText(text) != nil || back != h || seen[h.String()] {
+			t.Errorf("%v: %q is read as %v, %v", h, text, back, err)
+		}
+		seen[h.String()] = true
+		if (howConfidence[h] > 0) != (h != HowNone && h != HowReplay) {
+			t.Errorf("%v: confidence %v", h, howConfidence[h])
+		}
+	}
+	if h := HowRole; len(seen) != len(howConfidence) || h.UnmarshalText([]byte("luck")) == nil || h != HowRole {
+		t.Errorf("%d ways of %d; an unknown word is read as %v", len(seen), len(howConfidence), h)
 	}
 }

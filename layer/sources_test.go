@@ -38,7 +38,7 @@ func TestReplayFindsItsSource(t *testing.T) {
 					continue
 				}
 				found++
-				if tw.How == "name" {
+				if tw.How == layer.HowName {
 					named++
 				}
 				if a.Kernel(i).Place().Layer != trace.None {

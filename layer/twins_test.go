@@ -98,7 +98,7 @@ func TestMappingOfAnotherModel(t *testing.T) {
 		}
 		named := 0
 		for k := range d.Kernels() {
-			if tw := k.Twin(); tw.How == "name" && k.Place().Layer != trace.None && tw.Launch.Valid() &&
+			if tw := k.Twin(); tw.How == layer.HowName && k.Place().Layer != trace.None && tw.Launch.Valid() &&
 				tw.Kernel.Name() == k.Event().Name() {
 				named++
 			}
@@ -135,7 +135,7 @@ func TestCapturesAreReferences(t *testing.T) {
 		}
 		found := 0
 		for k := range a.Devices[0].Kernels() {
-			if tw := k.Twin(); tw.Launch.Valid() && tw.How == "name" && !tw.Kernel.Valid() {
+			if tw := k.Twin(); tw.Launch.Valid() && tw.How == layer.HowName && !tw.Kernel.Valid() {
 				found++
 			}
 		}
@@ -152,7 +152,7 @@ func TestKernelsOfTheirOwnLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := range a.Devices[0].Kernels() {
-		if tw := k.Twin(); tw.How != "launch" || tw.Confidence != 1 || tw.Kernel != k.Event() {
+		if tw := k.Twin(); tw.How != layer.HowLaunch || tw.Confidence != 1 || tw.Kernel != k.Event() {
 			t.Fatalf("kernel %d: %+v, want its own launch", k.Index(), tw)
 		}
 	}
@@ -204,7 +204,7 @@ func TestModelLinesOfLaunches(t *testing.T) {
 		for k := range a.Devices[0].Kernels() {
 			m := k.ModelLine()
 			if !strings.HasSuffix(m.Line, c.line) || (m.Line == "") != (c.line == "") || m.Module != c.module ||
-				m.From != "" || k.Twin().How != "launch" {
+				m.From != "" || k.Twin().How != layer.HowLaunch {
 				t.Errorf("%s, kernel %d: %+v, want %q of %q", c.what, k.Index(), m, c.line, c.module)
 			}
 		}

@@ -74,14 +74,11 @@ func (r *HostReport) conclude(least time.Duration) HostConclusion {
 	return HostMixed
 }
 
-// apiKind is the family of calls of the driver: they are inside of what calls them.
-const apiKind = "api"
-
 // clear reports whether an operation or kernel clearly became slower, and faster, by more than so much a step.
 func (r *HostReport) clear(least time.Duration) (up, down bool) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Kind == apiKind || !row.Significant || row.Status == Renamed {
+		if row.Kind == APIKind || !row.Significant || row.Status == Renamed {
 			continue
 		}
 		up, down = up || row.Delta > least, down || row.Delta < -least

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Host is what else the steps of a run spend time on, besides the rows of its passes: operations of the host. They
@@ -23,9 +24,8 @@ type Host struct {
 
 // Operation is one thing that steps spend time on.
 type Operation struct {
-	// Kind is the family in which operations are judged together, such as "range", "api", "kernel".
-	Kind string `json:"kind"`
-	Name string `json:"name"`
+	Kind OperationKind `json:"kind"` // the family in which it is judged
+	Name string        `json:"name"` // numbers generalised to N
 	// Class is how its time behaves: "host", or the class of a row (see [Part]).
 	Class Class `json:"class"`
 	// Place is what surrounds it: the operation inside which it runs, "" for none. With Count, which is how often it
@@ -47,9 +47,27 @@ func (o *Operation) own() []time.Duration {
 	return out
 }
 
-// FigureKind is the family of operations that are figures of complete steps, which are judged as operations are.
-// [CompareHost] concludes from three.
-const FigureKind = "figure"
+// OperationKind is the family in which operations are judged together.
+type OperationKind string
+
+// The families.
+const (
+	RangeKind  OperationKind = "range"  // NVTX range, annotation, or, without any, Python frame
+	KernelKind OperationKind = "kernel" // GPU kernel
+	APIKind    OperationKind = "api"    // CUDA or HIP API call, inside of what calls it
+	// FigureKind are figures of complete steps, which are judged as operations are. [CompareHost] concludes from three.
+	FigureKind OperationKind = "figure"
+)
+
+// OperationKinds lists all families of operations.
+func OperationKinds() []OperationKind {
+	return []OperationKind{RangeKind, KernelKind, APIKind, FigureKind}
+}
+
+// UnmarshalText refuses words that are no family.
+func (k *OperationKind) UnmarshalText(text []byte) error {
+	return vocabulary.Set(k, "family of operations", text, OperationKinds()...)
+}
 
 // The figures that a conclusion rests on.
 const (
@@ -69,8 +87,8 @@ type HostReport struct {
 	Conclusion HostConclusion `json:"conclusion,omitempty"`
 	// Rows are the operations, the largest difference first, without those of a kind that one side has none of: it did
 	// not record them. Unmatched are these kinds.
-	Rows      []HostRow `json:"rows"`
-	Unmatched []string  `json:"unmatched,omitempty"`
+	Rows      []HostRow       `json:"rows"`
+	Unmatched []OperationKind `json:"unmatched,omitempty"`
 	// StepsNeeded is how many steps a side needs before its operations are judged.
 	StepsNeeded int `json:"steps_needed"`
 	// Least is the smallest difference that is a finding, Floor the relative standard deviation of an operation
@@ -82,8 +100,8 @@ type HostReport struct {
 
 // HostRow is one operation on both sides, as means per step.
 type HostRow struct {
-	Kind string `json:"kind"` // range, frame or API call
-	Name string `json:"name"` // name of the operation
+	Kind OperationKind `json:"kind"` // the family in which it is judged
+	Name string        `json:"name"` // name of the operation
 	// Class is that of the operation (see [Operation]).
 	Class Class `json:"class"`
 	Interval
@@ -116,7 +134,10 @@ type hostComparison struct {
 	inertia inertia // of the operations together
 }
 
-type opKey struct{ kind, name string }
+type opKey struct {
+	kind OperationKind
+	name string
+}
 
 // hostOp is one operation on both sides.
 type hostOp struct {
@@ -145,7 +166,7 @@ func (h *hostComparison) report(o *Options) *HostReport {
 	if n := h.between(); n > 0 && !h.runs {
 		r.Floor, r.FloorFrom = h.noise.host, fmt.Sprintf("from how much %d operations of this pair differ", n)
 	}
-	kinds := map[string][]*hostOp{}
+	kinds := map[OperationKind][]*hostOp{}
 	for _, k := range h.keys {
 		kinds[k.kind] = append(kinds[k.kind], h.ops[k])
 	}
@@ -190,12 +211,16 @@ func (r *HostReport) OneSided() string {
 	if len(r.Unmatched) == 0 {
 		return ""
 	}
+	kinds := make([]string, len(r.Unmatched))
+	for i, k := range r.Unmatched {
+		kinds[i] = string(k)
+	}
 	return fmt.Sprintf("only one side recorded operations of the kind %s, so that they are not compared",
-		strings.Join(r.Unmatched, ", "))
+		strings.Join(kinds, ", "))
 }
 
 // both reports whether a kind of operations is recorded on both sides.
-func (h *hostComparison) both(kind string) bool {
+func (h *hostComparison) both(kind OperationKind) bool {
 	for _, hosts := range h.sides {
 		if !slices.ContainsFunc(hosts, func(x *Host) bool {
 			return slices.ContainsFunc(x.Operations, func(o Operation) bool { return o.Kind == kind })
@@ -208,9 +233,9 @@ func (h *hostComparison) both(kind string) bool {
 
 // collect makes one series of each operation that either side has, in the order in which they first appear. Where a
 // run lacks it, it took no time. It returns the kinds that one side lacks.
-func (h *hostComparison) collect() (unmatched []string) {
+func (h *hostComparison) collect() (unmatched []OperationKind) {
 	h.ops = map[opKey]*hostOp{}
-	both := map[string]bool{}
+	both := map[OperationKind]bool{}
 	for side, hosts := range h.sides {
 		for run, x := range hosts {
 			for i := range x.Operations {
@@ -354,7 +379,10 @@ func (h *hostComparison) row(k opKey) HostRow {
 // renames joins an operation that is gone with a new one of the same place that occurs as often and takes as long: it
 // has another name, and nothing else changed.
 func (h *hostComparison) renames(r *HostReport) {
-	type place struct{ kind, place string }
+	type place struct {
+		kind  OperationKind
+		place string
+	}
 	of := func(i int) *hostOp { return h.ops[opKey{r.Rows[i].Kind, r.Rows[i].Name}] }
 	gone, fresh := map[place][]int{}, map[place][]int{}
 	for i := range r.Rows {

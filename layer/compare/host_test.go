@@ -233,3 +233,16 @@ func TestLongTimesBetweenPasses(t *testing.T) {
 		}
 	}
 }
+
+// TestFamiliesOfOperations: each family's word is read back, and no other word.
+func TestFamiliesOfOperations(t *testing.T) {
+	for _, k := range compare.OperationKinds() {
+		back := compare.OperationKind("")
+		if err := back.UnmarshalText([]byte(k)); err != nil || back != k {
+			t.Errorf("%q is read as %q: %v", k, back, err)
+		}
+	}
+	if k := compare.APIKind; k.UnmarshalText([]byte("frame")) == nil || k != compare.APIKind {
+		t.Errorf("an unknown word is read as %q", k)
+	}
+}

@@ -389,7 +389,7 @@ func (h *HostReport) table(most int) *table.Table {
 		table.Text("Found"), table.Number("Times a step"))
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
-		t.Row(row.Name, row.Kind, us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), h.found(row),
+		t.Row(row.Name, string(row.Kind), us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), h.found(row),
 			fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
