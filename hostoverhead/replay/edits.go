@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/vocabulary"
@@ -202,14 +201,14 @@ func (m *model) plan(e Edit, c constants) (*plan, string) {
 	return p, e.Kind.row().plan(m, p, e, c)
 }
 
-// named are the spans of a name on the threads that launch, by thread of the model.
+// named are the spans of a name, as recorded or as findings have it, on the threads that launch, by thread of the
+// model.
 func (m *model) named(name string, lanes ...event.Lane) [][]interval.Span {
 	out := make([][]interval.Span, len(m.launching))
 	matches := make([]bool, m.t.NumNames())
-	for id := range matches {
-		n := m.t.Name(trace.NameID(id))
-		matches[id] = strings.Contains(n, name) ||
-			strings.Contains(name, "N") && strings.Contains(names.Generalise(n), name)
+	for i := range matches {
+		id := trace.NameID(i)
+		matches[i] = strings.Contains(m.t.Name(id), name) || strings.Contains(m.general(id), name)
 	}
 	if !slices.Contains(matches, true) {
 		return out

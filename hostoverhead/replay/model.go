@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/waits"
@@ -70,6 +71,7 @@ type item struct {
 type model struct {
 	t         *trace.Trace
 	d         *layer.Device
+	general   func(trace.NameID) string // the generalised form of a name
 	items     []item
 	acts      []act    // in issue order
 	recorded  []edited // by act, see unedited
@@ -89,6 +91,7 @@ type model struct {
 func build(ctx context.Context, d *layer.Device) (*model, error) {
 	m := &model{t: d.Analysis().Trace(), d: d, streams: map[trace.StreamID]int32{}, passes: len(d.Passes),
 		agreed: map[edges][]bool{}}
+	m.general = names.ByName(m.t, names.Generalise)
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}

@@ -329,6 +329,35 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 	}
 }
 
+// TestGainsOfFrames: what findings call a frame, its name without the line, names it in an edit.
+func TestGainsOfFrames(t *testing.T) {
+	s := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 10e3, Call: 4e3, Python: 8e3, Prepare: 200e3,
+		Process: 300e3, Stall: 500e3, Limit: 1024, Jitter: 0.03}
+	rows := s.Play(1)
+	for i := range rows {
+		if rows[i].Name == "log_stats" {
+			rows[i].Name = "server.py(12): log_stats"
+		}
+	}
+	ranks := []*layer.Analysis{analysisOf(t, rows, false)}
+	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{})
+	if err == nil {
+		err = v.Replay(t.Context(), ranks, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for i := range v.Findings {
+		for _, g := range v.Findings[i].Gains {
+			said = append(said, g.Ask)
+		}
+	}
+	if !slices.Contains(said, "cause=server.py: log_stats") {
+		t.Errorf("gains %q, want that of log_stats", said)
+	}
+}
+
 // TestKernelTimesOfAnotherTrace: a run of a server whose kernels take half as long says what these bring to another run
 // of it; another GPU's times and those of other kernels are refused.
 func TestKernelTimesOfAnotherTrace(t *testing.T) {
