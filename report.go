@@ -318,7 +318,9 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", part.Path, err)
 	}
-	if n := len(a.Devices); n > 1 && o.Device == nil {
+	if n := len(a.Devices); o.Device != nil {
+		a = a.Only(d.ID)
+	} else if n > 1 {
 		r.note("%s: analysed GPU %d of %d, the busiest", part.Path, d.ID, n)
 	}
 	for _, n := range d.Notes {

@@ -1,9 +1,13 @@
 package strata
 
 import (
+	"math"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/trace"
 )
 
 // TestFloorsHaveTheirRows: what passes and operators have to take goes to the rows of the report that are about them.
@@ -33,6 +37,43 @@ func TestFloorsHaveTheirRows(t *testing.T) {
 	r.light.Operators[0].LayerType = roofline.AllLayers // copies, which have a row of their own
 	if err := r.addCosts(rows[:1]); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReportOfOneGPU: a GPU that is asked for is what all figures are of, also those of the floors and of exposed time.
+func TestReportOfOneGPU(t *testing.T) {
+	a := hosttest.Passes(nsysgen.Default(1))
+	if len(a.Devices) != 2 {
+		t.Fatalf("%d GPUs", len(a.Devices))
+	}
+	for i := range a.Devices {
+		d := &a.Devices[i]
+		r, err := Analyze(t.Context(), &Recording{Parts: []Part{{Trace: a.Trace()}}}, ReportOptions{Device: &d.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.light.Passes) != len(d.Passes) || len(r.Exposure) == 0 {
+			t.Fatalf("GPU %d: %d of %d passes, %d categories", d.ID, len(r.light.Passes), len(d.Passes), len(r.Exposure))
+		}
+		for k, p := range r.light.Passes {
+			fp, next := &d.Passes[k], trace.Time(math.MaxInt64)
+			if k+1 < len(d.Passes) {
+				next = d.Passes[k+1].Start
+			}
+			if p.Wall < fp.Wall() || int64(p.Wall) > int64(next-fp.Start) {
+				t.Errorf("GPU %d, pass %d takes %v, its floor is of one of %v", d.ID, k, fp.Wall(), p.Wall)
+			}
+		}
+		for _, e := range r.Exposure {
+			if e.GPUs > 1 {
+				t.Errorf("GPU %d: the time of %s is that of %d GPUs", d.ID, e.Category, e.GPUs)
+			}
+		}
+		for _, row := range r.Idle {
+			if row.GPU != int(d.ID) {
+				t.Errorf("GPU %d: idle time of GPU %d", d.ID, row.GPU)
+			}
+		}
 	}
 }
 

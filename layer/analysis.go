@@ -121,6 +121,18 @@ func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 	return nil, fmt.Errorf("%w: GPU %d has no activities; the trace has GPUs %v", ErrRange, *id, have)
 }
 
+// Only is the analysis of one of its GPUs alone.
+func (a *Analysis) Only(gpu trace.DeviceID) *Analysis {
+	one := *a
+	one.Devices = nil
+	for i := range a.Devices { // no copy: kernels point into it
+		if a.Devices[i].ID == gpu {
+			one.Devices = a.Devices[i : i+1]
+		}
+	}
+	return &one
+}
+
 // Of returns the kernel of a GPU activity of the trace; it is not valid for other events.
 func (a *Analysis) Of(e trace.EventID) Kernel {
 	ev := a.trace.At(e)

@@ -217,13 +217,7 @@ func (e *Env) OneGPU(a *layer.Analysis) (*layer.Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := *a
-	for i := range a.Devices { // no copy: kernels point into it
-		if a.Devices[i].ID == d.ID {
-			one.Devices = a.Devices[i : i+1]
-		}
-	}
-	return &one, nil
+	return a.Only(d.ID), nil
 }
 
 // checkDevice refuses a --device that is neither a number nor a word of the program's.
