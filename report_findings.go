@@ -185,9 +185,7 @@ func (r *Report) askTriage(ctx context.Context, in triage.Input, models *replay.
 func (r *Report) addTriage() {
 	t := r.triage
 	r.Framework = t.Framework
-	if r.Model == "" {
-		r.Model = t.Model
-	}
+	r.Model = cmp.Or(r.Model, t.Model)
 	for i := range t.Stages {
 		r.addStage(&t.Stages[i])
 	}

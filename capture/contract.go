@@ -248,9 +248,7 @@ func contractOf(f Framework, front Front, listed *routes) *Contract {
 		case slices.ContainsFunc(c.Listed, listed.field) && len(c.Fields) == 0:
 			return c
 		}
-		if first == nil {
-			first = c
-		}
+		first = cmp.Or(first, c)
 	}
 	return first
 }

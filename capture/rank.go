@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -111,10 +112,7 @@ func missingRanks(complete []string, want []rank) []string {
 		}
 	}
 	// A front end's trace has no rank; it counts as one only if no trace has a rank.
-	count := len(have)
-	if count == 0 {
-		count = unlabelled
-	}
+	count := cmp.Or(len(have), unlabelled)
 	if len(want) == 0 {
 		want = upToLast(have)
 	} else if count >= len(want) {

@@ -156,23 +156,16 @@ func isTRTLLMGen(f string) bool {
 	if !ok || rest == "" || !wordmatch.IsUpper(rest[0]) {
 		return false
 	}
-	for _, t := range []string{"Bfloat16", "Fp16", "Fp32", "E4m3", "E2m1", "E5m2", "MxE", "MxInt", "NvE", "Int8"} {
-		if strings.HasPrefix(rest, t) {
-			return true
-		}
-	}
-	return false
+	types := []string{"Bfloat16", "Fp16", "Fp32", "E4m3", "E2m1", "E5m2", "MxE", "MxInt", "NvE", "Int8"}
+	return slices.ContainsFunc(types, func(t string) bool { return strings.HasPrefix(rest, t) })
 }
 
 // hasArchGEMMPrefix recognises cuBLAS's hand-written kernels such as
 // volta_sgemm_64x64_nt, ampere_bf16_s16816gemm_…, turing_fp16_….
 func hasArchGEMMPrefix(f string) bool {
-	for _, arch := range []string{"maxwell_", "volta_", "turing_", "ampere_", "hopper_"} {
-		if strings.HasPrefix(f, arch) && (strings.Contains(f, "gemm") || strings.Contains(f, "cudnn")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"maxwell_", "volta_", "turing_", "ampere_", "hopper_"}, func(arch string) bool {
+		return strings.HasPrefix(f, arch) && (strings.Contains(f, "gemm") || strings.Contains(f, "cudnn"))
+	})
 }
 
 func isIdentifier(s string) bool {

@@ -168,12 +168,7 @@ func (s *subject) workText() string {
 }
 
 func hasAnyPrefix(s string, list []string) bool {
-	for _, p := range list {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 func (s *subject) lower() string {
@@ -226,12 +221,7 @@ func (c *compiled) contains(s *subject) bool {
 	if c.fold {
 		text = s.lower()
 	}
-	for _, sub := range c.substring {
-		if strings.Contains(text, sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.substring, func(sub string) bool { return strings.Contains(text, sub) })
 }
 
 // Ruleset is an ordered list of rules; the first that matches wins. It is

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -68,10 +69,7 @@ func Margin(t *trace.Trace, r Range) Range {
 // String returns the URL. The UI reads its parameters from the fragment, so
 // nothing of it reaches a server.
 func (l Link) String() string {
-	origin := l.Origin
-	if origin == "" {
-		origin = UIOrigin
-	}
+	origin := cmp.Or(l.Origin, UIOrigin)
 	q := url.Values{}
 	if l.TraceURL != "" {
 		q.Set("url", l.TraceURL)

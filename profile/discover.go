@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -215,9 +216,7 @@ func (s *search) cached(id, revision, how string) *foundConfig {
 		repo := filepath.Join(hub, "models--"+strings.ReplaceAll(id, "/", "--"))
 		for _, snap := range snapshots(repo, revision) {
 			if found := s.config(filepath.Join(snap, framework.ConfigFile), "Hugging Face cache, "+how); found != nil {
-				if found.Config.NameOrPath == "" {
-					found.Config.NameOrPath = id
-				}
+				found.Config.NameOrPath = cmp.Or(found.Config.NameOrPath, id)
 				return found
 			}
 		}
@@ -228,9 +227,7 @@ func (s *search) cached(id, revision, how string) *foundConfig {
 // snapshots returns the snapshot directories of a cached repository: the one its
 // revision (default main) points at, then the others by name.
 func snapshots(repo, revision string) []string {
-	if revision == "" {
-		revision = "main"
-	}
+	revision = cmp.Or(revision, "main")
 	var first string
 	if hubID.MatchString(revision) && !strings.Contains(revision, "..") {
 		first = revision // a commit hash names its snapshot itself

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -60,9 +61,7 @@ func (c *Config) ffnsByType(f *fields) bool {
 			hash++
 		}
 	}
-	if c.NumHashLayers == 0 {
-		c.NumHashLayers = hash
-	}
+	c.NumHashLayers = cmp.Or(c.NumHashLayers, hash)
 	return true
 }
 

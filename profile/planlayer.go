@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -407,10 +408,7 @@ func (c *Config) planMoE() []PlanOp {
 	if shared == 0 {
 		return ops
 	}
-	width := c.SharedIntermediateSize
-	if width == 0 {
-		width = c.MoEIntermediateSize
-	}
+	width := cmp.Or(c.SharedIntermediateSize, c.MoEIntermediateSize)
 	ops = append(ops, c.planFeed(feed{opname.SharedGateUp, "", "", opname.SharedActivation, opname.SharedDown,
 		"mlp.shared_experts.", shared * width, SplitColumns, SplitRows})...)
 	if c.SharedIntermediateSize > 0 && c.gated() { // Qwen2-MoE, Qwen3-Next, Qwen3.5

@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/llmstrata/strata/internal/fusion"
@@ -45,8 +46,6 @@ func (o Options) complete() Options {
 	case o.MinSharePct < 0:
 		o.MinSharePct = 0
 	}
-	if o.OverlapLimit == 0 {
-		o.OverlapLimit = defaultOverlapLimit
-	}
+	o.OverlapLimit = cmp.Or(o.OverlapLimit, defaultOverlapLimit)
 	return o
 }

@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -268,9 +269,7 @@ func (b *profileBuilder) profile() *profile.Profile {
 		for s := k.stack; s >= 0; s = b.stacks.Key(int(s)).outer {
 			site := b.own.Sites.Texts[b.stacks.Key(int(s)).site]
 			path, line, fn := activity.SplitLocation(site)
-			if fn == "" {
-				fn = site
-			}
+			fn = cmp.Or(fn, site)
 			locs = append(locs, b.location(fn, path, line))
 		}
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))

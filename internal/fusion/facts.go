@@ -32,11 +32,6 @@ func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 	}
 	words := strings.Split(ops, "_")
 	return slices.ContainsFunc(s.Inductor, func(all []string) bool {
-		for _, w := range all {
-			if !slices.Contains(words, w) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(all, func(w string) bool { return !slices.Contains(words, w) })
 	})
 }

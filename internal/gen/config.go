@@ -1,6 +1,9 @@
 package gen
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Vendor selects the kernel names, API names and device of a trace.
 type Vendor uint8
@@ -300,20 +303,10 @@ func (c *Config) validate() error {
 
 // withDefaults fills what may be left zero.
 func (c Config) withDefaults() Config {
-	if c.Arch.Family == "" {
-		c.Arch.Family = "Llama"
-	}
-	if c.Arch.Hidden == 0 {
-		c.Arch.Hidden = 2048
-	}
-	if c.Arch.Vocab == 0 {
-		c.Arch.Vocab = 32000
-	}
-	if c.Arch.Experts == 0 {
-		c.Arch.Experts = 32
-	}
-	if c.TP == 0 {
-		c.TP = 1
-	}
+	c.Arch.Family = cmp.Or(c.Arch.Family, "Llama")
+	c.Arch.Hidden = cmp.Or(c.Arch.Hidden, 2048)
+	c.Arch.Vocab = cmp.Or(c.Arch.Vocab, 32000)
+	c.Arch.Experts = cmp.Or(c.Arch.Experts, 32)
+	c.TP = cmp.Or(c.TP, 1)
 	return c
 }

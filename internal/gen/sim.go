@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 )
@@ -326,9 +327,7 @@ func (s *sim) start(q queued, c called, graph, node uint64) {
 		at = max(at, s.free[1-q.stream]+gap)
 	}
 	s.free[q.stream] = at + q.dur
-	if s.passStart == 0 {
-		s.passStart = at
-	}
+	s.passStart = cmp.Or(s.passStart, at)
 	s.passEnd = max(s.passEnd, at+q.dur)
 	e := event{
 		class: q.class, name: q.name, ts: at, dur: q.dur, correlation: c.correlation, external: c.external,

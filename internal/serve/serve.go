@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,12 +53,8 @@ var ErrNotFetched = errors.New("serve: the UI did not fetch the trace")
 // ([perfetto.UIOrigin] when empty) on addr (Address when empty). Only loopback
 // addresses are accepted.
 func Start(path, addr, origin string) (*Server, error) {
-	if addr == "" {
-		addr = address
-	}
-	if origin == "" {
-		origin = perfetto.UIOrigin
-	}
+	addr = cmp.Or(addr, address)
+	origin = cmp.Or(origin, perfetto.UIOrigin)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)

@@ -28,9 +28,7 @@ func identityOf(r *Run, p *Pass) identity {
 	if p.Model >= 0 && p.Model < len(r.Models) {
 		id.draft = r.Models[p.Model].Draft
 	}
-	if id.stage == "" {
-		id.stage = layer.StageUnknown
-	}
+	id.stage = cmp.Or(id.stage, layer.StageUnknown)
 	return id
 }
 

@@ -124,9 +124,7 @@ func (r *Run) join(of *Run) {
 	if of.Health.Compare(r.Health) > 0 {
 		r.Health = of.Health
 	}
-	if r.Clock == nil {
-		r.Clock = of.Clock
-	}
+	r.Clock = cmp.Or(r.Clock, of.Clock)
 }
 
 // joinHosts puts the steps of another file after those of a host; passes of that file are numbered from first.

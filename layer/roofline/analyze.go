@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,10 +22,7 @@ import (
 // model's config and the tokens of each pass, where the config is known, else from the recorded inputs of ops. A GPU
 // that is not known gives work without floors.
 func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
-	c := o.Config
-	if c == nil {
-		c = a.Config
-	}
+	c := cmp.Or(o.Config, a.Config)
 	r := newReport()
 	r.Steady = trace.None
 	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}}

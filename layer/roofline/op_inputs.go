@@ -3,6 +3,7 @@ package roofline
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,12 +67,7 @@ func readSizes(text string) (sizes [][]int64, lists [][][]int64) {
 
 // positive reports whether no size is negative.
 func positive(sizes []int64) bool {
-	for _, n := range sizes {
-		if n < 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 })
 }
 
 func readTexts(text string) []string {

@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,12 +136,8 @@ const peakOfMemory string = "memory"
 
 func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
 	m := &model{config: c, tp: max(o.TP, 1), ep: max(o.EP, 1), activation: plan.DType, cache: o.CacheDType}
-	if m.activation == "" {
-		m.activation = "bf16"
-	}
-	if m.cache == "" {
-		m.cache = m.activation
-	}
+	m.activation = cmp.Or(m.activation, "bf16")
+	m.cache = cmp.Or(m.cache, m.activation)
 	return m
 }
 

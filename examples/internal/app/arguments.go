@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -273,9 +274,7 @@ func WriteVersion(w io.Writer, name string) error {
 			}
 		}
 	}
-	if version == "" {
-		version = unversioned
-	}
+	version = cmp.Or(version, unversioned)
 	_, err := fmt.Fprintf(w, "%s %s%s\n", name, version, built)
 	return err
 }

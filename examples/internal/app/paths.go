@@ -62,12 +62,9 @@ type over struct{ input, replace string }
 // isPath reports whether a flag's value names a file or directory.
 func isPath(f *flag.Flag) bool {
 	kind, _ := flag.UnquoteUsage(f)
-	for _, word := range []string{"FILE", "DIR", "file", "directory"} {
-		if strings.Contains(kind, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"FILE", "DIR", "file", "directory"}, func(word string) bool {
+		return strings.Contains(kind, word)
+	})
 }
 
 // named is a file that the command line names.

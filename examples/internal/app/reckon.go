@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -107,10 +108,7 @@ func (r *Reckoning) load() roofline.Load {
 		each := max(r.Tokens/requests, 1)
 		return roofline.Prefill(requests, each, max(r.KVLen-each, 0))
 	}
-	requests := r.Batch
-	if requests == 0 {
-		requests = r.Tokens
-	}
+	requests := cmp.Or(r.Batch, r.Tokens)
 	l := roofline.Decode(requests, r.KVLen)
 	l.Tokens = r.Tokens
 	return l

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"net/http"
@@ -168,9 +169,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		o.Workload = capture.Workload(*s.workload)
 	}
 	// 0 is the default of an option, -1 is none.
-	if o.WarmupSteps == 0 {
-		o.WarmupSteps = -1
-	}
+	o.WarmupSteps = cmp.Or(o.WarmupSteps, -1)
 	if o.ArmDelay = time.Duration(s.delay); o.ArmDelay == 0 {
 		o.ArmDelay = -1
 	}

@@ -31,9 +31,7 @@ type file struct {
 // Bytes returns the file.
 func (d *Database) Bytes() []byte {
 	f := &file{size: d.PageSize}
-	if f.size == 0 {
-		f.size = 4096
-	}
+	f.size = cmp.Or(f.size, 4096)
 	f.page()
 	master := NewTable("sqlite_master")
 	for _, t := range d.Tables {

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -118,10 +119,7 @@ func (s *serving) launch(name string, length float64, stream int64) {
 
 // plan are the kernels of a step.
 func (s *serving) plan() (names []string, lengths []float64) {
-	f := s.Factor
-	if f == 0 {
-		f = 1
-	}
+	f := cmp.Or(s.Factor, 1)
 	for i := range s.Kernels {
 		name := []string{"rms_norm_kernel", "gemm_bf16_kernel", "flash_attention_kernel", "gemm_fp8_kernel",
 			"silu_mul_kernel"}[i%5]

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -111,15 +112,9 @@ type span struct {
 
 // Write simulates the fleet and gives each file to put. It returns the truth, by replica, then group.
 func (c Config) Write(put func(File) error) ([]Group, error) {
-	if c.Steps == 0 {
-		c.Steps = 5
-	}
-	if c.Layers == 0 {
-		c.Layers = 12
-	}
-	if c.Size == 0 {
-		c.Size = 8
-	}
+	c.Steps = cmp.Or(c.Steps, 5)
+	c.Layers = cmp.Or(c.Layers, 12)
+	c.Size = cmp.Or(c.Size, 8)
 	var truth []Group
 	for i, r := range c.Replicas {
 		groups, err := c.replica(i, r, put)

@@ -24,9 +24,7 @@ type bundle struct {
 }
 
 func newBundle(title string) *bundle {
-	if title == "" {
-		title = "Matrix"
-	}
+	title = cmp.Or(title, "Matrix")
 	return &bundle{title: title, files: map[string]string{}}
 }
 

@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
@@ -12,10 +13,7 @@ import (
 
 // withPublishedOverlap returns the report with the overlap tables of the published rule.
 func withPublishedOverlap(r *triage.Report, o triage.Options) *triage.Report {
-	limit := o.OverlapLimit
-	if limit == 0 {
-		limit = publishedRows
-	}
+	limit := cmp.Or(o.OverlapLimit, publishedRows)
 	out := *r
 	out.Stages = slices.Clone(r.Stages)
 	for i := range out.Stages {
