@@ -268,12 +268,7 @@ func (s *sim) attention(i int) {
 	}
 	s.module("RadixAttention", srt+"layers/radix_attention.py(126): forward", func() {
 		s.kernel(roleStoreKV, s.matrix(qkv/3))
-		if s.now.Prefills > 0 {
-			s.kernel(rolePrefillAttn, s.matrix(a.Hidden/s.cfg.TP))
-		}
-		if s.now.Decodes > 0 {
-			s.kernel(roleDecodeAttn, s.matrix(a.Hidden/s.cfg.TP))
-		}
+		s.phases(rolePrefillAttn, roleDecodeAttn)
 	})
 	if s.now.Mode == Piecewise {
 		s.collecting = true
@@ -290,17 +285,22 @@ func (s *sim) attention(i int) {
 	})
 }
 
+// phases runs the kernels that mix the tokens of the requests of each phase that the pass has.
+func (s *sim) phases(prefill, decode role) {
+	if s.now.Prefills > 0 {
+		s.kernel(prefill, s.matrix(s.cfg.Arch.Hidden/s.cfg.TP))
+	}
+	if s.now.Decodes > 0 {
+		s.kernel(decode, s.matrix(s.cfg.Arch.Hidden/s.cfg.TP))
+	}
+}
+
 // mamba runs a state-space mixer.
 func (s *sim) mamba() {
 	a := &s.cfg.Arch
 	s.kernel(roleInProj, s.gemm(a.Hidden, 2*a.Hidden/s.cfg.TP))
 	s.kernel(roleConv, s.matrix(2*a.Hidden/s.cfg.TP))
-	if s.now.Prefills > 0 {
-		s.kernel(roleScan, s.matrix(a.Hidden/s.cfg.TP))
-	}
-	if s.now.Decodes > 0 {
-		s.kernel(roleState, s.matrix(a.Hidden/s.cfg.TP))
-	}
+	s.phases(roleScan, roleState)
 	s.kernel(roleGatedNorm, s.matrix(a.Hidden/s.cfg.TP))
 	s.kernel(roleMixOut, s.gemm(a.Hidden/s.cfg.TP, a.Hidden))
 }

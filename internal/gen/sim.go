@@ -340,7 +340,7 @@ func (s *sim) start(q queued, c called, graph, node uint64) {
 			stage = ""
 		}
 		e.truth = &Truth{
-			Start: at, Duration: q.dur, Device: s.device(), Stream: e.stream, Kind: kindName(q.class), Name: q.name,
+			Start: at, Duration: q.dur, Device: s.cfg.Rank, Stream: e.stream, Kind: kindName(q.class), Name: q.name,
 			Pass: s.pass, Layer: q.layer, Half: q.half, Stage: stage, Category: q.category, Graph: node != 0,
 			Operator: q.operator, Grid: e.grid[0],
 		}
@@ -429,9 +429,6 @@ func (s *sim) currentOp() uint64 {
 	}
 	return 0
 }
-
-// device is the GPU's index.
-func (s *sim) device() int { return s.cfg.Rank }
 
 // streamID is how the vendor's profiler numbers a stream.
 func (s *sim) streamID(stream int) int {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // The clock of the made-up machine: what real traces of one quarter have. ts is
@@ -84,15 +85,13 @@ func (w *writer) header() {
 	if !w.cfg.NoShapes {
 		w.text("      \"record_shapes\": 1,\n")
 	}
-	ranks := ""
-	for id := range w.cfg.TP {
-		if id > 0 {
-			ranks += ", "
-		}
-		ranks += strconv.Itoa(id)
+	ranks := make([]string, w.cfg.TP)
+	for id := range ranks {
+		ranks[id] = strconv.Itoa(id)
 	}
+	all := strings.Join(ranks, ", ")
 	fmt.Fprintf(w, `      "distributedInfo": {"backend": "nccl", "rank": %d, "world_size": %d, "pg_count": 2, "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "pg_size": %d, "ranks": [%s]}, {"pg_name": "1", "pg_desc": "undefined", "backend_config": "cuda:nccl", "pg_size": %d, "ranks": [%s]}], "nccl_version": "2.27.7"},
-`, w.cfg.Rank, w.cfg.TP, w.cfg.TP, ranks, w.cfg.TP, ranks)
+`, w.cfg.Rank, w.cfg.TP, w.cfg.TP, all, w.cfg.TP, all)
 	if w.vendor == AMD {
 		w.text("      \"hip_runtime_version\": 70253211,\n      \"hip_driver_version\": 70253211,\n      \"roctracer_version\": 4.1,\n")
 	} else {
@@ -144,10 +143,8 @@ func (w *writer) event(e *event) {
 	w.text(categories[e.class])
 	w.text("\", \"name\": \"")
 	w.text(e.name)
-	w.text("\", \"pid\": ")
-	w.num(pid)
-	w.text(", \"tid\": ")
-	w.num(tid)
+	field(w, "\", \"pid\": ", pid)
+	field(w, ", \"tid\": ", tid)
 	w.text(",\n    \"ts\": ")
 	w.time(e.ts)
 	w.text(", \"dur\": ")
@@ -155,8 +152,7 @@ func (w *writer) event(e *event) {
 	w.text(",\n    \"args\": {\n      ")
 	switch e.class {
 	case classAnnotation, classOp:
-		w.text("\"External id\": ")
-		w.num(int64(e.external))
+		field(w, "\"External id\": ", e.external)
 		w.text(",\"Record function id\": 0, ")
 		if e.dims != "" {
 			w.text("\"Input Dims\": ")
@@ -171,28 +167,23 @@ func (w *writer) event(e *event) {
 		} else {
 			w.num(int64(e.parent))
 		}
-		w.text(", \"Python id\": ")
-		w.num(int64(e.id))
+		field(w, ", \"Python id\": ", e.id)
 		w.text(", ")
 		if e.module >= 0 {
-			w.text("\"Python module id\": ")
-			w.num(int64(e.module))
+			field(w, "\"Python module id\": ", e.module)
 			w.text(", ")
 		}
 		w.evIdx()
 	case classGPUAnnotation:
-		w.text("\"External id\": ")
-		w.num(int64(e.external))
+		field(w, "\"External id\": ", e.external)
 	case classRuntime:
 		w.external(e)
+		number := "\"cbid\": "
 		if w.vendor == AMD {
-			w.text("\"cid\": ")
-		} else {
-			w.text("\"cbid\": ")
+			number = "\"cid\": "
 		}
-		w.num(int64(e.cbid))
-		w.text(", \"correlation\": ")
-		w.num(int64(e.correlation))
+		field(w, number, e.cbid)
+		field(w, ", \"correlation\": ", e.correlation)
 	default:
 		w.activity(e)
 	}
@@ -207,8 +198,7 @@ func (w *writer) event(e *event) {
 
 // evIdx writes the running number of CPU events.
 func (w *writer) evIdx() {
-	w.text("\"Ev Idx\": ")
-	w.num(int64(w.index))
+	field(w, "\"Ev Idx\": ", w.index)
 	w.index++
 }
 
@@ -218,8 +208,7 @@ func (w *writer) external(e *event) {
 		w.text("      ")
 		return
 	}
-	w.text("\"External id\": ")
-	w.num(int64(e.external))
+	field(w, "\"External id\": ", e.external)
 	w.text(",      ")
 }
 
@@ -229,18 +218,14 @@ func (w *writer) activity(e *event) {
 	if w.vendor == NVIDIA && e.class == classKernel {
 		w.text("\"queued\": 0, ")
 	}
-	w.text("\"device\": ")
-	w.num(int64(w.cfg.Rank))
+	field(w, "\"device\": ", w.cfg.Rank)
 	if w.vendor == NVIDIA {
 		w.text(", \"context\": 1")
 	}
-	w.text(",      \"stream\": ")
-	w.num(int64(e.stream))
-	w.text(", \"correlation\": ")
-	w.num(int64(e.correlation))
+	field(w, ",      \"stream\": ", e.stream)
+	field(w, ", \"correlation\": ", e.correlation)
 	if e.class != classKernel {
-		w.text(",      \"bytes\": ")
-		w.num(e.bytes)
+		field(w, ",      \"bytes\": ", e.bytes)
 		w.text(", \"memory bandwidth (GB/s)\": ")
 		w.time(1000 * e.bytes / max(1, e.dur)) // B/ns = GB/s, in thousandths
 		return
@@ -263,20 +248,22 @@ func (w *writer) activity(e *event) {
 		w.text(",      \"est. achieved occupancy %\": 0")
 	}
 	if w.cfg.GraphIDs {
-		w.text(",      \"graph id\": ")
-		w.num(int64(e.graph))
-		w.text(", \"graph node id\": ")
-		w.num(int64(e.node))
+		field(w, ",      \"graph id\": ", e.graph)
+		field(w, ", \"graph node id\": ", e.node)
 	}
+}
+
+// field writes a number after what precedes it.
+func field[N int | int64 | uint64](w *writer, before string, n N) {
+	w.text(before)
+	w.num(int64(n))
 }
 
 // triple writes three numbers.
 func (w *writer) triple(t [3]int) {
 	w.num(int64(t[0]))
-	w.text(", ")
-	w.num(int64(t[1]))
-	w.text(", ")
-	w.num(int64(t[2]))
+	field(w, ", ", t[1])
+	field(w, ", ", t[2])
 }
 
 // flow writes the start of a flow after a launch, and its end after an
@@ -288,12 +275,9 @@ func (w *writer) flow(e *event, pid, tid int64) {
 	}
 	w.text("  {\n    \"ph\": \"")
 	w.text(phase)
-	w.text("\", \"id\": ")
-	w.num(int64(e.correlation))
-	w.text(", \"pid\": ")
-	w.num(pid)
-	w.text(", \"tid\": ")
-	w.num(tid)
+	field(w, "\", \"id\": ", e.correlation)
+	field(w, ", \"pid\": ", pid)
+	field(w, ", \"tid\": ", tid)
 	w.text(", \"ts\": ")
 	w.time(e.ts)
 	w.text(",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"")

@@ -13,6 +13,14 @@ func vAttention(prefill bool) string {
 
 func vMLP() string { return join(tile("128x8_64x12_4x1"), vAct, tile("64x8_64x16_1x4")) }
 
+// fAttention is attention of SGLang with FlashInfer; norms of queries and keys are what follows their projection.
+func fAttention(prefill bool, norms ...string) string {
+	return join(tile("64x8_64x16_4x1"), join(norms...), fRope, sStore,
+		either(prefill, fPrefill, join(fDecode, fMerge)), tile("64x8_64x16_2x1"))
+}
+
+func fMLP() string { return join(tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4")) }
+
 // first is a where i is 0, else b: the first norm adds no residual.
 func first(i int, a, b string) string { return either(i == 0, a, b) }
 
@@ -44,11 +52,8 @@ func llamaInductor() Family {
 // FlashInfer's all-reduce holds the residual addition and the norm after it.
 func llamaFusedReduce() Family {
 	return family("Llama-3.3-70B, SGLang, TP 8, all-reduce fused with norms", func(prefill bool) Order {
-		attention := join(tile("64x8_64x16_4x1"), fRope, sStore, either(prefill, fPrefill, join(fDecode, fMerge)),
-			tile("64x8_64x16_2x1"))
 		return order(join(gather, sReduce), 80, func(i int) string {
-			return join(first(i, fNorm, fFused), attention, fFused, tile("128x8_64x12_4x1"), fAct,
-				tile("64x8_64x16_1x4"))
+			return join(first(i, fNorm, fFused), fAttention(prefill), fFused, fMLP())
 		}, join(fFused, tile("256x8_64x8_4x1"), copyEl, argmax))
 	})
 }
@@ -56,9 +61,7 @@ func llamaFusedReduce() Family {
 func qwen3Dense() Family {
 	return family("Qwen3-32B, SGLang", func(prefill bool) Order {
 		return order(gather, 64, func(i int) string {
-			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), fNorm, fNorm, fRope, sStore,
-				either(prefill, fPrefill, join(fDecode, fMerge)),
-				tile("64x8_64x16_2x1"), fAddNorm, tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4"))
+			return join(first(i, fNorm, fAddNorm), fAttention(prefill, fNorm, fNorm), fAddNorm, fMLP())
 		}, head(fAddNorm))
 	})
 }

@@ -44,9 +44,8 @@ func mixtralEager() Family {
 func qwen3Experts() Family {
 	return family("Qwen3-235B-A22B, SGLang, TP 8", func(prefill bool) Order {
 		return order(join(gather, sReduce), 94, func(i int) string {
-			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), "fused_qknorm_warp<128l,true,__nv_bfloat16>",
-				fRope, sStore, either(prefill, fPrefill, join(fDecode, fMerge)),
-				tile("64x8_64x16_2x1"), sReduce, fAddNorm, tile("64x8_64x16_1x8"),
+			return join(first(i, fNorm, fAddNorm), fAttention(prefill, "fused_qknorm_warp<128l,true,__nv_bfloat16>"),
+				sReduce, fAddNorm, tile("64x8_64x16_1x8"),
 				"topkGatingSoftmax<float,8,128,4,16>", "moe_align_block_size_kernel<int>",
 				"count_and_sort_expert_tokens_kernel<int>",
 				expert, fAct, expert, "moe_sum_reduce_warp_per_token_vec_kernel<8>", sReduce)

@@ -69,7 +69,7 @@ func chunkedPrefill() Family {
 		}
 		return order(join(gather, sReduce), 80, func(i int) string {
 			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), fRope, sStore, core, tile("64x8_64x16_2x1"),
-				sReduce, fAddNorm, tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4"), sReduce)
+				sReduce, fAddNorm, fMLP(), sReduce)
 		}, head(fAddNorm))
 	})
 }
@@ -224,9 +224,8 @@ func whisperEager() Family {
 func draftBehind() Family {
 	return family("GLM-4.5 with its next-token layer, SGLang, TP 8", func(prefill bool) Order {
 		layer := func(i int) string {
-			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), fRope, sStore,
-				either(prefill, fPrefill, join(fDecode, fMerge)), tile("64x8_64x16_2x1"), sReduce, fAddNorm,
-				either(i < 3, join(tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4")), vExperts()), sReduce)
+			return join(first(i, fNorm, fAddNorm), fAttention(prefill), sReduce, fAddNorm,
+				either(i < 3, fMLP(), vExperts()), sReduce)
 		}
 		return order(join(gather, sReduce), 92, layer,
 			join(head(fAddNorm), gather, fNorm, fNorm,

@@ -106,43 +106,29 @@ func Groups(all []Family, seed int64, want func(number int, group string) bool) 
 			})
 		}
 		if len(f.Decode.Layers) >= 24 && !strings.Contains(f.Name, "EAGLE") {
-			small := len(f.Decode.Layers)/2 - m8(fi)
-			add("draft beside its target", fmt.Sprintf("%s, draft of %d layers", f.Name, small),
-				[]mode{gpuOnly, graphs, eager}[fi%3], func(m *maker, c *Case) {
-					c.Layers = []int{len(f.Decode.Layers), small}
-					d := smaller(f.Decode, small, fi%2 == 0)
-					k := 2 + m.Intn(4)
-					for range 5 {
-						for range k {
-							m.run(1, "draft "+f.Name, d, .4)
-						}
-						m.run(0, f.Name, f.Decode, 1)
+			small := len(f.Decode.Layers)/2 - fi%5 // odd numbers, too
+			// drafts runs a draft of n layers so many times before each pass of the target.
+			drafts := func(m *maker, c *Case, n int, own bool, times int) {
+				c.Layers = []int{len(f.Decode.Layers), n}
+				d := smaller(f.Decode, n, own)
+				for range 5 {
+					for range times {
+						m.run(1, "draft "+f.Name, d, .4)
 					}
-				})
+					m.run(0, f.Name, f.Decode, 1)
+				}
+			}
+			how := []mode{gpuOnly, graphs, eager}[fi%3]
+			add("draft beside its target", fmt.Sprintf("%s, draft of %d layers", f.Name, small), how,
+				func(m *maker, c *Case) { drafts(m, c, small, fi%2 == 0, 2+m.Intn(4)) })
 			if fi%2 == 0 {
-				add("one-layer draft", f.Name, []mode{gpuOnly, graphs, eager}[fi%3], func(m *maker, c *Case) {
-					c.Layers = []int{len(f.Decode.Layers), 1}
-					d := smaller(f.Decode, 1, true)
-					k := 2 + m.Intn(3)
-					for range 5 {
-						for range k {
-							m.run(1, "draft "+f.Name, d, .4)
-						}
-						m.run(0, f.Name, f.Decode, 1)
-					}
-				})
+				add("one-layer draft", f.Name, how,
+					func(m *maker, c *Case) { drafts(m, c, 1, true, 2+m.Intn(3)) })
 			}
 			few := 2 + fi%3
 			add("draft of few layers", fmt.Sprintf("%s, draft of %d layers", f.Name, few), []mode{gpuOnly, eager}[fi%2],
 				func(m *maker, c *Case) { // the drafts of a step run as many layers as the target
-					c.Layers = []int{len(f.Decode.Layers), few}
-					d := smaller(f.Decode, few, true)
-					for range 5 {
-						for range len(f.Decode.Layers) / few {
-							m.run(1, "draft "+f.Name, d, .4)
-						}
-						m.run(0, f.Name, f.Decode, 1)
-					}
+					drafts(m, c, few, true, len(f.Decode.Layers)/few)
 				})
 			add("tower and language model", f.Name, []mode{gpuOnly, eager}[fi%2], func(m *maker, c *Case) {
 				t := Tower([]int{27, 32, 48}[fi%3], fi%2 == 0)
@@ -199,9 +185,6 @@ func Groups(all []Family, seed int64, want func(number int, group string) bool) 
 	}
 	return out
 }
-
-// m8 makes numbers of layers odd, too.
-func m8(k int) int { return k % 5 }
 
 // smaller is a model of the same architecture with fewer layers; with other tiles its products have other names.
 func smaller(o Order, n int, tiles bool) Order {

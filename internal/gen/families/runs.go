@@ -113,7 +113,7 @@ func (m *maker) run(instance int, salt string, o Order, scale float64) {
 	slices.SortStableFunc(m.out[begin:], func(a, b Kernel) int { return cmp.Compare(a.Start, b.Start) })
 	m.pass++
 	m.launch++
-	m.rest(20_000 + int64(m.Float64()*m.Float64()*400_000))
+	m.now += 20_000 + int64(m.Float64()*m.Float64()*400_000)
 }
 
 // pause is the idle time between two kernels.
@@ -123,9 +123,6 @@ func (m *maker) pause() int64 {
 	}
 	return 700 + m.Int63n(600)
 }
-
-// rest lets the GPU idle.
-func (m *maker) rest(ns int64) { m.now += ns }
 
 // goOn takes the rest after a pass back: the next one is of the same call.
 func (m *maker) goOn() {

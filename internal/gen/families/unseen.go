@@ -122,9 +122,7 @@ func qwenVision() Family {
 				tile("64x8_m2"))
 		}
 		return order(join(tower, gather), 28, func(i int) string {
-			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), fRope, sStore,
-				either(prefill, fPrefill, join(fDecode, fMerge)), tile("64x8_64x16_2x1"), fAddNorm,
-				tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4"))
+			return join(first(i, fNorm, fAddNorm), fAttention(prefill), fAddNorm, fMLP())
 		}, head(fAddNorm))
 	})
 }
@@ -152,9 +150,7 @@ func whisper() Family {
 func eagle() Family {
 	return family("Llama-3.1-8B with EAGLE, SGLang", func(prefill bool) Order {
 		layerOf := func(i int) string {
-			return join(first(i, fNorm, fAddNorm), tile("64x8_64x16_4x1"), fRope, sStore,
-				either(prefill, fPrefill, join(fDecode, fMerge)), tile("64x8_64x16_2x1"), fAddNorm,
-				tile("128x8_64x12_4x1"), fAct, tile("64x8_64x16_1x4"))
+			return join(first(i, fNorm, fAddNorm), fAttention(prefill), fAddNorm, fMLP())
 		}
 		draft := join(tile("64x8_fc"), layerOf(1), fAddNorm, tile("256x8_64x8_4x1"),
 			"at::native::sbtopk::gatherTopK<float,unsigned,2,false>")

@@ -299,7 +299,7 @@ func Loops() (out []Loop) {
 func dropNsys(list []Loop, names ...string) []Loop {
 	for i := range list {
 		for _, n := range names {
-			if len(list[i].Name) > len(n) && list[i].Name[:len(n)] == n {
+			if strings.HasPrefix(list[i].Name, n) {
 				list[i].Nsys = false
 			}
 		}

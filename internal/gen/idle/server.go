@@ -60,28 +60,22 @@ func RandomServer(seed uint64) Server {
 // serving plays a server.
 type serving struct {
 	Server
-	r      *rand.Rand
-	host   int64
-	free   map[int64]int64   // when each stream is done
-	queue  map[int64][]int64 // starts of what was issued to each
-	number int64
-	rows   []nsysgen.Row
-	last   int64 // the end of the step's result
-	cross  int64
+	recorder
+	r     *rand.Rand
+	free  map[int64]int64   // when each stream is done
+	queue map[int64][]int64 // starts of what was issued to each
+	last  int64             // the end of the step's result
+	cross int64
 }
 
 func (s *serving) vary(mean float64) int64 {
 	return int64(max(200, mean*math.Exp(s.Jitter*s.r.NormFloat64())))
 }
 
-func (s *serving) row(k nsysgen.RowKind, name string, start, end int64) {
-	s.rows = append(s.rows, nsysgen.Row{Kind: k, Name: name, Start: start, End: end, Thread: mainThread})
-}
-
 // issue puts work on a stream when its call was made.
 func (s *serving) issue(kind nsysgen.RowKind, name string, stream, correlation, node, from int64, length,
-	gap int64) (start, end int64) {
-	start = max(from, s.free[stream]+gap)
+	gap int64) (end int64) {
+	start := max(from, s.free[stream]+gap)
 	if s.Second && (stream == 7 && s.cross > 0) {
 		start = max(start, s.cross+1_500)
 		s.cross = 0
@@ -94,16 +88,7 @@ func (s *serving) issue(kind nsysgen.RowKind, name string, stream, correlation, 
 	}
 	s.rows = append(s.rows, nsysgen.Row{Kind: kind, Name: name, Start: start, End: end, Thread: mainThread,
 		Correlation: correlation, Stream: stream, Node: node})
-	return start, end
-}
-
-// call makes an API call.
-func (s *serving) call(name string, length int64) (correlation int64) {
-	s.number++
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: name, Start: s.host, End: s.host + length,
-		Thread: mainThread, Correlation: s.number})
-	s.host += length
-	return s.number
+	return end
 }
 
 // launch launches a kernel, when the stream has room for it.
@@ -141,7 +126,7 @@ func (s *serving) plan() (names []string, lengths []float64) {
 func (s *serving) named(name string, mean float64) {
 	start := s.host
 	s.host += s.vary(mean)
-	s.row(nsysgen.RowRange, name, start, s.host)
+	s.add(nsysgen.RowRange, name, start, s.host)
 }
 
 // forward launches a step and its result's copy.
@@ -153,7 +138,7 @@ func (s *serving) forward() {
 		c := s.call("cudaGraphLaunch", s.vary(9_000))
 		from := s.host + s.vary(8_000)
 		for i := range names {
-			_, end := s.issue(nsysgen.RowKernel, names[i], 7, c, int64(100+i), from, s.vary(lengths[i]), s.vary(900))
+			end := s.issue(nsysgen.RowKernel, names[i], 7, c, int64(100+i), from, s.vary(lengths[i]), s.vary(900))
 			from = end
 		}
 	} else {
@@ -169,21 +154,20 @@ func (s *serving) forward() {
 		}
 	}
 	c := s.call("cudaMemcpyAsync", s.vary(s.Call))
-	_, s.last = s.issue(nsysgen.RowCopy, "Memcpy DtoH (Device -> Pinned)", 7, c, 0, s.host+s.vary(2_500), 1_500, 900)
-	s.row(nsysgen.RowRange, stepName, begin, s.host)
+	s.last = s.issue(nsysgen.RowCopy, "Memcpy DtoH (Device -> Pinned)", 7, c, 0, s.host+s.vary(2_500), 1_500, 900)
+	s.add(nsysgen.RowRange, stepName, begin, s.host)
 }
 
 // item reads a value back within a step.
 func (s *serving) item() {
 	start := s.host
-	begin := s.host
 	s.number++
-	_, end := s.issue(nsysgen.RowCopy, "Memcpy DtoH (Device -> Pageable)", 7, s.number, 0, begin+s.vary(2_500), 1_400,
+	end := s.issue(nsysgen.RowCopy, "Memcpy DtoH (Device -> Pageable)", 7, s.number, 0, start+s.vary(2_500), 1_400,
 		900)
 	s.host = end + s.vary(3_000)
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaMemcpy", Start: begin, End: s.host,
+	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaMemcpy", Start: start, End: s.host,
 		Thread: mainThread, Correlation: s.number})
-	s.row(nsysgen.RowRange, "aten::item", start, s.host)
+	s.add(nsysgen.RowRange, "aten::item", start, s.host)
 	s.host += 1_000
 }
 
@@ -203,7 +187,7 @@ func (s *serving) result(of int64) {
 
 // Play runs the server; other seeds make other runs of the same one.
 func (v Server) Play(seed uint64) []nsysgen.Row {
-	s := &serving{Server: v, r: rand.New(rand.NewPCG(v.Seed, seed)), host: 1_000_000, free: map[int64]int64{},
+	s := &serving{Server: v, r: rand.New(rand.NewPCG(v.Seed, seed)), recorder: recorder{host: begin}, free: map[int64]int64{},
 		queue: map[int64][]int64{}}
 	before := int64(0)
 	for n := range v.Steps {

@@ -18,6 +18,7 @@ const (
 	callTime   = 4_000  // of one launch call
 	latency    = 3_000  // from the end of a call to the start of its kernel on an idle GPU
 	gapTime    = 300_000
+	begin      = 1_000_000 // of the host
 	mainThread = 1
 	stepName   = "execute_context_0(0)_generation_8(8)"
 )
@@ -25,31 +26,37 @@ const (
 // frame marks a row of a Python frame, which Nsight Systems has not.
 const frame nsysgen.RowKind = 100
 
-// sim plays the server: one thread of the host and one GPU with one stream.
-type sim struct {
-	host, gpu int64
-	number    int64 // of correlations
-	rows      []nsysgen.Row
-	nsys      bool
-	kernels   int
-	gap       time.Duration // of a loop
-	seed      uint64
-	plain     bool
-	names     []string // of kernels, nil for the usual ones
+// recorder is a thread of a made-up server and what is recorded of it.
+type recorder struct {
+	host   int64 // its time
+	number int64 // of correlations
+	rows   []nsysgen.Row
 }
 
 // add notes an event of the host that ends now or later.
-func (s *sim) add(kind nsysgen.RowKind, name string, start, end int64) {
+func (s *recorder) add(kind nsysgen.RowKind, name string, start, end int64) {
 	s.rows = append(s.rows, nsysgen.Row{Kind: kind, Name: name, Start: start, End: end, Thread: mainThread})
 }
 
 // call makes an API call of some length and returns its correlation.
-func (s *sim) call(name string, length int64) int64 {
+func (s *recorder) call(name string, length int64) int64 {
 	s.number++
 	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: name, Start: s.host, End: s.host + length,
 		Thread: mainThread, Correlation: s.number})
 	s.host += length
 	return s.number
+}
+
+// sim plays the server: one thread of the host and one GPU with one stream.
+type sim struct {
+	recorder
+	gpu     int64
+	nsys    bool
+	kernels int
+	gap     time.Duration // of a loop
+	seed    uint64
+	plain   bool
+	names   []string // of kernels, nil for the usual ones
 }
 
 // run puts a kernel on the GPU that was launched by a call, later by some time than it could start.
@@ -108,7 +115,7 @@ func (s *sim) step(middle func(*sim)) {
 
 // play runs a case.
 func (c Case) play(nsys bool) []nsysgen.Row {
-	s := &sim{host: 1_000_000, gpu: 1_000_000, nsys: nsys, names: c.names}
+	s := &sim{recorder: recorder{host: begin}, gpu: begin, nsys: nsys, names: c.names}
 	for range steps {
 		if c.whole != nil {
 			c.whole(s)
@@ -130,22 +137,19 @@ const fewAbove = 10 * time.Millisecond
 
 // play runs a loop.
 func (l *Loop) play(nsys bool) []nsysgen.Row {
-	s := &sim{host: 1_000_000, gpu: 1_000_000, nsys: nsys, gap: l.Gap, seed: 1, plain: l.Plain}
+	s := &sim{recorder: recorder{host: begin}, gpu: begin, nsys: nsys, gap: l.Gap, seed: 1, plain: l.Plain}
 	count := steps
 	if l.Gap > fewAbove {
 		count = steps / 4 // a polling thread has thousands of rows in each
 	}
 	for n := range count {
 		s.step(nothing)
-		s.gpuEnd() // the step's result is waited for
+		s.call("cudaStreamSynchronize", max(1_000, s.gpu+1_000-s.host)) // the step's result is waited for
 		l.body(s, n)
 	}
 	s.step(nothing)
 	return s.rows
 }
-
-// gpuEnd waits for the GPU.
-func (s *sim) gpuEnd() { s.call("cudaStreamSynchronize", max(1_000, s.gpu+1_000-s.host)) }
 
 // WriteNsys writes the run as an export of Nsight Systems.
 func (l *Loop) WriteNsys(path string) error { return nsysgen.WriteRows(path, l.play(true)) }

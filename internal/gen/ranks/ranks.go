@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // Cause is why a rank is late.
@@ -333,13 +334,4 @@ func ints(from, to int) (out []int) {
 	return out
 }
 
-func brackets(list []int) string {
-	text := "["
-	for i, n := range list {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return text + "]"
-}
+func brackets(list []int) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
