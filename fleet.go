@@ -194,10 +194,7 @@ func (r *Ranks) EachRun(ctx context.Context, o DigestOptions, take func([]fleet.
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			set := &sets[j.run]
-			for _, one := range list {
-				set.Add(one)
-			}
+			sets[j.run].Add(list...)
 			if done++; o.Progress != nil {
 				o.Progress(done, len(jobs))
 			}
@@ -322,9 +319,7 @@ func (r *Ranks) Fleet(ctx context.Context, o DigestOptions, c fleet.Options) (*f
 	}
 	err := r.EachRun(ctx, o, func(list []fleet.Rank) error {
 		if set := before[list[0].Run]; set != nil {
-			for _, one := range list {
-				set.Add(one)
-			}
+			set.Add(list...)
 			return nil
 		}
 		runs = append(runs, fleet.OfRun(list))

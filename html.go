@@ -35,14 +35,9 @@ func newPage(program, name string, m *reportPart) *page.Page {
 	p.Health.Status = h.Status
 	addRemarks(p, h.Findings, "")
 	addColours(p, m.d)
-	p.Context = facts(m.a.Framework(), m.d.GPU)
+	p.Context = table.Known(m.a.Framework(), m.d.GPU)
 	p.Context = append(p.Context, amounts(m.d)...)
 	return p
-}
-
-// facts are those that are known.
-func facts(list ...string) []string {
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 // amounts are how many layers, of each model where several run, passes and kernels there are.
@@ -210,7 +205,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	}
 	p := newPage("light", name, m)
 	p.Notes = r.Notes
-	p.Context = append(p.Context, facts(r.Model)...)
+	p.Context = append(p.Context, table.Known(r.Model)...)
 	if r.GPU != nil {
 		p.Context = append(p.Context, r.GPU.ID)
 	}
@@ -364,7 +359,7 @@ func sideName(s *compare.Summary) string {
 func sideFact(s *compare.Summary) string {
 	parts := []string{sideName(s), s.Work() + " in " + table.Counted(s.Runs, "run", "runs"),
 		table.Duration(s.Wall) + " each", s.GPU, s.Framework}
-	return strings.Join(facts(parts...), ", ")
+	return strings.Join(table.Known(parts...), ", ")
 }
 
 // fallRows is how many rows of a comparison have a bar of their own: more than there are parts of a model.
@@ -600,7 +595,7 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []c
 		addRemarks(p, n.Findings, filepath.Base(n.Trace)+": ")
 	}
 	p.Health.Status = worst
-	p.Context = facts(r.Framework, r.Model)
+	p.Context = table.Known(r.Framework, r.Model)
 	if r.TPSize > 0 {
 		p.Context = append(p.Context, "TP "+strconv.Itoa(r.TPSize))
 	}

@@ -131,10 +131,7 @@ type Analyses struct {
 
 // Analyses returns the results that the report is made of. They are not copies.
 func (r *Report) Analyses() Analyses {
-	out := Analyses{Host: r.host, Light: r.light, Triage: r.triage}
-	for _, p := range r.parts {
-		out.All = append(out.All, p.a)
-	}
+	out := Analyses{All: r.analyses(), Host: r.host, Light: r.light, Triage: r.triage}
 	if m := r.main(); m != nil {
 		out.Main = m.d
 	}

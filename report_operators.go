@@ -83,14 +83,7 @@ func (r *Report) addFloors(p *reportPart, floors []roofline.Pass) error {
 	return nil
 }
 
-func (r *Report) index(p *reportPart) int {
-	for i := range r.parts {
-		if r.parts[i] == p {
-			return i
-		}
-	}
-	return -1
-}
+func (r *Report) index(p *reportPart) int { return slices.Index(r.parts, p) }
 
 // command is the next command of a finding in one trace.
 func command(name string, p *reportPart, flags ...string) string {

@@ -64,9 +64,7 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 		list, err := hostoverhead.Digest(ctx, run, f, rep.parts[0].a)
 		if run == r.Recordings[0].Name {
 			mu.Lock()
-			for i := range list {
-				newest.Add(list[i])
-			}
+			newest.Add(list...)
 			mu.Unlock()
 		}
 		for i := range list {

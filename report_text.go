@@ -161,12 +161,7 @@ func (p *printer) limit(n, most int) int {
 
 func (p *printer) head(r *Report) {
 	p.heading(1, "strata report of "+r.Name)
-	var what []string
-	for _, s := range []string{r.Framework, r.Model, r.GPU} {
-		if s != "" {
-			what = append(what, s)
-		}
-	}
+	what := table.Known(r.Framework, r.Model, r.GPU)
 	if len(r.Traces) > 1 {
 		what = append(what, fmt.Sprintf("%d traces", len(r.Traces)))
 	}
@@ -255,13 +250,8 @@ func (p *printer) finding(n int, f *finding.Finding) {
 		}
 	}
 	for _, l := range append(f.Lines(), "next: "+f.Next) {
-		for i, text := range table.Fill(l, p.o.Width-indent-2) {
-			hang := 0
-			if i > 0 {
-				hang = 2
-			}
-			fmt.Fprintf(p, "%*s%s\n", indent+hang, "", text)
-		}
+		margin := strings.Repeat(" ", indent)
+		fmt.Fprintf(p, "%s%s\n", margin, strings.Join(table.Fill(l, p.o.Width-indent-2), "\n  "+margin))
 	}
 }
 
@@ -270,10 +260,7 @@ func (p *printer) passes(r *Report) {
 		return
 	}
 	p.heading(2, "Passes")
-	floors := false
-	for _, s := range r.Passes {
-		floors = floors || s.Floor > 0
-	}
+	floors := slices.ContainsFunc(r.Passes, func(s ReportPass) bool { return s.Floor > 0 })
 	narrow, of := p.o.Width < narrowWidth && !p.o.Markdown, r.basis()
 	cols := []table.Column{table.Number("Pass"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"),
 		table.Number(of.Noun() + " ms"), table.Number("Idle ms"), table.Number("Layers")}
@@ -317,12 +304,7 @@ func passNote(s ReportPass) string {
 	if s.Partial != "" {
 		notes = append(notes, layer.CutWords(s.Partial))
 	}
-	for _, n := range []string{s.Model, s.Note} {
-		if n != "" {
-			notes = append(notes, n)
-		}
-	}
-	return strings.Join(notes, ", ")
+	return strings.Join(append(notes, table.Known(s.Model, s.Note)...), ", ")
 }
 
 func (p *printer) operators(r *Report) {
@@ -353,10 +335,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	if !p.o.All && n > topOperators {
 		rows = longest(rows, topOperators)
 	}
-	floors := false
-	for _, row := range rows {
-		floors = floors || row.Floor > 0
-	}
+	floors := slices.ContainsFunc(rows, func(row ReportOperator) bool { return row.Floor > 0 })
 	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("Launches"), table.Number("ms"),
 		table.Number(r.basis().Percent())}
 	if floors {
@@ -444,14 +423,7 @@ func (p *printer) notes(r *Report) {
 	p.heading(2, "Notes")
 	n := p.limit(len(all), topNotes)
 	for _, s := range all[:n] {
-		for i, l := range table.Fill(s, p.o.Width-2) {
-			switch {
-			case i == 0:
-				fmt.Fprintf(p, "- %s\n", l)
-			default:
-				fmt.Fprintf(p, "  %s\n", l)
-			}
-		}
+		fmt.Fprintf(p, "- %s\n", strings.Join(table.Fill(s, p.o.Width-2), "\n  "))
 	}
 	p.more(len(all)-n, "note", "notes")
 }

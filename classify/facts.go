@@ -130,7 +130,7 @@ func (s *Ruleset) Facts(raw string) (f Facts) {
 	f.Gated = slices.Contains(f.Ops, RoleActivation) && isGated(n)
 	f.Latent = isLatent(n, own)
 	f.ExpertRows = strings.HasPrefix(n.Function, "bmm_") && strings.Contains(n.Function, "_dynB_")
-	f.Tokens, f.OneQuery = tokenGrid(n), isOneQuery(n)
+	f.Tokens, f.OneQuery = tokenGrid(n), slices.Contains(oneQuery, n.Function)
 	return f
 }
 

@@ -61,7 +61,7 @@ func Parse(raw string) Name {
 	s = foldSpace(s)
 	s = strings.TrimSuffix(s, ".kd") // AMD code-object suffix
 	n.Demangled = s
-	if looksMangled(s) {
+	if strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "__Z") {
 		n.mangled = true
 		if d, ok := demangled(s); ok {
 			n.Demangled = d

@@ -272,10 +272,6 @@ const (
 	maxConversions = 6
 )
 
-func looksMangled(s string) bool {
-	return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "__Z")
-}
-
 func demangled(s string) (string, bool) {
 	if len(s) > maxMangled || longRun(s) || strings.Count(s, "cv") > maxConversions {
 		return "", false

@@ -95,6 +95,3 @@ var oneQuery = []string{
 	"_fwd_kernel_stage1", "_fwd_grouped_kernel_stage1", "_fwd_kernel_stage2",
 	"kernel_unified_attention_3d", "reduce_segments", "masked_multihead_attention_kernel",
 }
-
-// isOneQuery reports whether a kernel of this name is among them.
-func isOneQuery(n *Name) bool { return slices.Contains(oneQuery, n.Function) }

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -154,17 +155,11 @@ func (s *subject) argText() string {
 
 // work is the function that does the work: the operation of a generic kernel.
 func (s *subject) work() string {
-	if s.Operation != "" {
-		return s.Operation
-	}
-	return s.Function
+	return cmp.Or(s.Operation, s.Function)
 }
 
 func (s *subject) workText() string {
-	if s.op != "" {
-		return s.op
-	}
-	return s.fn
+	return cmp.Or(s.op, s.fn)
 }
 
 func hasAnyPrefix(s string, list []string) bool {

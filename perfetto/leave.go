@@ -52,7 +52,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	if b == nil || json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
 		return false
 	}
-	return bytes.Equal(marshalMeta(x), marshalMeta(y))
+	return bytes.Equal(marshal(x), marshal(y))
 }
 
 // masked passes a copy on without what looks like a key, unless the user wants
@@ -129,8 +129,8 @@ func withoutEnvironment(raw []byte) ([]byte, bool) {
 	if environment(args) {
 		args = nil
 	}
-	e["args"] = marshalMeta(args)
-	return marshalMeta(e), true
+	e["args"] = marshal(args)
+	return marshal(e), true
 }
 
 // removals words what a copy lacks: keys of values, environments and keys.

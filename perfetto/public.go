@@ -174,14 +174,14 @@ func publicMeta(key string, v json.RawMessage, strict bool) json.RawMessage {
 		for _, one := range many {
 			publicFields(one, strict)
 		}
-		return marshalMeta(many)
+		return marshal(many)
 	}
 	var one map[string]json.RawMessage
 	if json.Unmarshal(v, &one) != nil {
 		return nil
 	}
 	publicFields(one, strict)
-	return marshalMeta(one)
+	return marshal(one)
 }
 
 func publicFields(fields map[string]json.RawMessage, strict bool) {
@@ -194,10 +194,10 @@ func publicFields(fields map[string]json.RawMessage, strict bool) {
 	}
 }
 
-func marshalMeta(v any) json.RawMessage {
+func marshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil
+		return nil // a raw part that is not JSON
 	}
 	return b
 }

@@ -330,11 +330,3 @@ func quote(s string) json.RawMessage {
 	}
 	return b
 }
-
-func marshal(e rawEvent) []byte {
-	b, err := json.Marshal(e)
-	if err != nil {
-		return nil // a raw part that is not JSON
-	}
-	return b
-}

@@ -142,7 +142,8 @@ const planSchema = "strata.plan/1"
 func (c *Config) Plan() *Plan {
 	p := &Plan{Schema: planSchema, Model: c.displayName(), DType: c.DType, Kinds: []PlanKind{},
 		LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
-	p.Before = c.planBefore()
+	p.Before = []PlanOp{{Operator: opname.Prepare, Optional: true}, {Operator: opname.Embed, K: c.VocabSize,
+		N: c.HiddenSize, Split: SplitVocab, WeightDType: c.DType}}
 	p.After = c.planAfter()
 	index := map[LayerInfo]int{}
 	for _, l := range c.Layers {
@@ -200,17 +201,6 @@ func (c *Config) product(op, path string, k, n int, split Split) PlanOp {
 
 func (c *Config) norm(op string, width int) PlanOp {
 	return PlanOp{Operator: Operator(op), Width: width, WeightDType: c.DType}
-}
-
-// allReduce is the collective after a row-parallel product: only with more than
-// one rank.
-func (c *Config) allReduce(op string) PlanOp {
-	return PlanOp{Operator: Operator(op), Optional: true, Width: c.HiddenSize}
-}
-
-func (c *Config) planBefore() []PlanOp {
-	embed := PlanOp{Operator: opname.Embed, K: c.VocabSize, N: c.HiddenSize, Split: SplitVocab, WeightDType: c.DType}
-	return []PlanOp{{Operator: opname.Prepare, Optional: true}, embed}
 }
 
 func (c *Config) planAfter() []PlanOp {

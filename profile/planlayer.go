@@ -25,7 +25,8 @@ func (c *Config) planLayer(l LayerInfo) []PlanOp {
 		ops = append(ops, c.enter()...)
 		ops = append(ops, c.norm(norm, c.HiddenSize))
 		ops = append(ops, body...)
-		ops = append(ops, c.allReduce(reduce))
+		// the collective after a row-parallel product: only with more than one rank
+		ops = append(ops, PlanOp{Operator: Operator(reduce), Optional: true, Width: c.HiddenSize})
 		if c.HCMult > 0 {
 			ops = append(ops, PlanOp{Operator: opname.HCPost, Width: (c.HCMult + 1) * c.HiddenSize})
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // ArchSummary is what a reader wants to know of a model before its layers.
@@ -197,13 +199,7 @@ func (c *Config) attention() string {
 func (s ArchSummary) Lines() []string {
 	var lines []string
 	add := func(title string, parts ...string) {
-		var kept []string
-		for _, p := range parts {
-			if p != "" {
-				kept = append(kept, p)
-			}
-		}
-		if len(kept) > 0 {
+		if kept := table.Known(parts...); len(kept) > 0 {
 			lines = append(lines, fmt.Sprintf("%-15s%s", title+":", strings.Join(kept, ", ")))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,11 +131,7 @@ func (m *model) read(ctx context.Context) error {
 	case 50*orphans > n:
 		m.hidden = "launches of more than 2% of the GPU activities are not in the trace"
 	}
-	var threads []trace.ThreadIndex
-	for th := range perThread {
-		threads = append(threads, th)
-	}
-	slices.Sort(threads)
+	threads := slices.Sorted(maps.Keys(perThread))
 	if most := 0; m.hidden == "" {
 		for _, c := range perThread {
 			most = max(most, c)

@@ -99,7 +99,8 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 			strings.NewReplacer("cuda", "CUDA", "rocm", "ROCm").Replace(strings.Join(r.Platforms, " or ")))
 	}
 	if len(r.Archs) > 0 && !(s.Platform != "" && len(r.Platforms) > 0 && !slices.Contains(r.Platforms, s.Platform)) {
-		add(OfPlatform, s.Arch != "", r.hasArch(s.Arch), "only on %s", strings.Join(r.Archs, ", "))
+		has := slices.ContainsFunc(r.Archs, func(a string) bool { return archIs(a, s.Arch) })
+		add(OfPlatform, s.Arch != "", has, "only on %s", strings.Join(r.Archs, ", "))
 	}
 	if len(r.Models) > 0 {
 		model := foldModel(s.Model)
@@ -167,10 +168,6 @@ func Worst(list []Judged) (o Outcome, of Subject, texts []string) {
 		}
 	}
 	return o, of, nil
-}
-
-func (r *Requirements) hasArch(arch string) bool {
-	return slices.ContainsFunc(r.Archs, func(a string) bool { return archIs(a, arch) })
 }
 
 // archIs reports whether an architecture is one that is written "sm90" or "sm10*".

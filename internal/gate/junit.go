@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -83,7 +84,7 @@ func (s *Suite) writeJUnit(w io.Writer) error {
 func (p *Place) text() string {
 	s := p.File
 	if s != "" && p.Line > 0 {
-		s += ":" + itoa(p.Line)
+		s += ":" + strconv.Itoa(p.Line)
 	}
 	if p.Within != "" {
 		s = strings.TrimPrefix(s+", "+p.Within, ", ")

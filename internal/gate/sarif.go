@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-json"
@@ -128,5 +127,3 @@ func reference(path string) string {
 	}
 	return u.String()
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

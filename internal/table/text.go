@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,6 +33,11 @@ func Clean(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}
+
+// Known returns the texts that are not empty.
+func Known(texts ...string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
 }
 
 // isBidi recognises the characters that reorder the text around them and so could

@@ -175,9 +175,9 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 func row(a *layer.Device, i int) KernelRow {
 	k := a.Kernel(i)
 	e := k.Event()
-	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e),
-		Category: string(k.Category()),
-		TSUS:     rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Event().IsReplay(), Half: k.Half()}
+	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()),
+		DurUS: micros(e.Duration()), Category: string(k.Category()), TSUS: rawUS(a, e),
+		Index: i, Stream: e.Stream(), Replay: k.Event().IsReplay(), Half: k.Half()}
 	operator, part, confidence := k.Operator()
 	row.Operator, row.Part, row.OperatorConfidence = operator, part.String(), math.Round(100*float64(confidence))/100
 	tw := k.Twin()
@@ -202,9 +202,6 @@ func rawUS(a *layer.Device, e trace.Event) float64 {
 	v, _ := strconv.ParseFloat(string(decimal.AppendMicros(nil, ns)), 64)
 	return v
 }
-
-// durUS is an event's duration in microseconds.
-func durUS(e trace.Event) float64 { return float64(e.Duration()) / 1000 }
 
 // micros is d in microseconds.
 func micros(d time.Duration) float64 { return float64(d) / 1000 }

@@ -219,13 +219,9 @@ func known(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// hasRatios reports whether the config has compress ratios; the column is left out elsewhere.
-func (t *Timeline) hasRatios() bool {
-	return slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
-}
-
 func (t *Timeline) layerTable(p *table.Writer) {
-	ratios := t.hasRatios()
+	// only some configs have them
+	ratios := slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
 	cols := slices.Concat([]table.Column{table.Number("L")}, cells(ratios, table.Number("c_r")),
 		[]table.Column{table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)")})
 	for _, c := range t.columns {

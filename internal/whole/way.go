@@ -29,11 +29,6 @@ func New(f *testing.F) Way {
 	return Way{f.TempDir()}
 }
 
-// fuzzing reports whether inputs are made up, not only those kept tried.
-func fuzzing() bool {
-	return given("test.fuzz") || given("test.fuzzworker")
-}
-
 // given reports whether a flag has another value than its default.
 func given(name string) bool {
 	f := flag.Lookup(name)
@@ -44,7 +39,7 @@ func given(name string) bool {
 // choose, so that many inputs are tried a second and all numbers get theirs; an
 // input that is kept tries all of them whenever the tests run.
 func Share(input []byte, n int, do func(int)) {
-	if fuzzing() {
+	if given("test.fuzz") || given("test.fuzzworker") { // inputs are made up, not only those kept tried
 		do(int(crc32.ChecksumIEEE(input) % uint32(n)))
 		return
 	}

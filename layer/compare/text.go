@@ -258,12 +258,7 @@ func (s *Summary) line(side string) string {
 			out += ", " + compiled + " compiled"
 		}
 	}
-	for _, x := range []string{s.GPU, s.Commit, s.Date} {
-		if x != "" {
-			out += ", " + x
-		}
-	}
-	return out
+	return strings.Join(table.Known(out, s.GPU, s.Commit, s.Date), ", ")
 }
 
 // Work says in words which passes of the side are compared.
@@ -272,10 +267,7 @@ func (s *Summary) Work() string {
 }
 
 func name(s *Summary) string {
-	if s.Label != "" {
-		return s.Label
-	}
-	return s.Trace
+	return cmp.Or(s.Label, s.Trace)
 }
 
 // us prints microseconds.

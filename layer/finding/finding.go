@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Finding is one thing that costs time, that changed, or that puts figures in
@@ -108,12 +109,7 @@ func (p Place) String() string {
 	if p.Layer != nil {
 		out = append(out, fmt.Sprintf("layer %d", *p.Layer))
 	}
-	for _, s := range []string{p.Operator, p.Kernel, p.Name, p.Line} {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(append(out, table.Known(p.Operator, p.Kernel, p.Name, p.Line)...), ", ")
 }
 
 // At returns an index for [Place].

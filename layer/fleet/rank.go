@@ -214,17 +214,18 @@ func (l *lineLimit) Read(p []byte) (int, error) {
 // Set holds digests, each once. The zero Set is empty.
 type Set struct{ ranks map[string]Rank }
 
-// Add takes a digest in. Of two of the same file of a recording the later one counts by its bytes, not by the order of
+// Add takes digests in. Of two of the same file of a recording the later one counts by its bytes, not by the order of
 // the calls.
-func (s *Set) Add(r Rank) {
+func (s *Set) Add(ranks ...Rank) {
 	if s.ranks == nil {
 		s.ranks = map[string]Rank{}
 	}
-	key := r.Run + "\x00" + r.Part + "\x00" + r.File + "\x00" + strconv.Itoa(r.Device)
-	if old, ok := s.ranks[key]; ok && compareRanks(&old, &r) >= 0 {
-		return
+	for _, r := range ranks {
+		key := r.Run + "\x00" + r.Part + "\x00" + r.File + "\x00" + strconv.Itoa(r.Device)
+		if old, ok := s.ranks[key]; !ok || compareRanks(&old, &r) < 0 {
+			s.ranks[key] = r
+		}
 	}
-	s.ranks[key] = r
 }
 
 // compareRanks orders two digests of one file: one that could be read counts more than one that could not.

@@ -113,10 +113,15 @@ func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, e
 	if err != nil {
 		return nil, err
 	}
-	a, err := of.AnalyzeTrace(ctx, t, o)
+	return of.AnalyzeAnyway(ctx, t, o)
+}
+
+// AnalyzeAnyway is [Env.AnalyzeTrace], without what is known about the model where that contradicts the trace.
+func (e *Env) AnalyzeAnyway(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
+	a, err := e.AnalyzeTrace(ctx, t, o)
 	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
 		e.Notef("%v; passes are those that the trace shows by itself", err)
-		a, err = of.AnalyzeTrace(ctx, t, layer.Options{})
+		a, err = e.AnalyzeTrace(ctx, t, layer.Options{})
 	}
 	return a, err
 }
@@ -146,11 +151,7 @@ func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.An
 		return nil, nil, err
 	}
 	for _, p := range rec.Parts {
-		a, err := of.AnalyzeTrace(ctx, p.Trace, o)
-		if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
-			e.Notef("%v; passes are those that the trace shows by itself", err)
-			a, err = of.AnalyzeTrace(ctx, p.Trace, layer.Options{})
-		}
+		a, err := of.AnalyzeAnyway(ctx, p.Trace, o)
 		if err != nil {
 			return nil, nil, err
 		}

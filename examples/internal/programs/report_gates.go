@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/llmstrata/strata"
@@ -99,8 +100,5 @@ func benchmarks(env *app.Env, r *strata.Report) error {
 }
 
 func reportStage(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
+	return cmp.Or(s, "unknown")
 }

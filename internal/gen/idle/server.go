@@ -187,8 +187,8 @@ func (s *serving) result(of int64) {
 
 // Play runs the server; other seeds make other runs of the same one.
 func (v Server) Play(seed uint64) []nsysgen.Row {
-	s := &serving{Server: v, r: rand.New(rand.NewPCG(v.Seed, seed)), recorder: recorder{host: begin}, free: map[int64]int64{},
-		queue: map[int64][]int64{}}
+	s := &serving{Server: v, r: rand.New(rand.NewPCG(v.Seed, seed)), recorder: recorder{host: begin},
+		free: map[int64]int64{}, queue: map[int64][]int64{}}
 	before := int64(0)
 	for n := range v.Steps {
 		s.forward()

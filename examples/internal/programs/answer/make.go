@@ -302,7 +302,7 @@ func (m *maker) layers() error {
 	m.Layers.Item = known
 	for c, l := range t.Typical() {
 		rep := Representative{Type: view.VariantName(c.Type, c.Variant), Count: c.Count, Pass: d.Steady.Pass,
-			Layer: l.Index, Wall: milliseconds(l.WallMS),
+			Layer: l.Index, Wall: microseconds(1000 * l.WallMS),
 			Command: fmt.Sprintf("strata breakdown %s--fwd-pass %d --layer %d", m.file(), d.Steady.Pass, l.Index)}
 		for _, s := range c.Share {
 			const percent = 100
@@ -313,10 +313,6 @@ func (m *maker) layers() error {
 		m.Layers.Rows = append(m.Layers.Rows, rep)
 	}
 	return nil
-}
-
-func milliseconds(ms float64) time.Duration {
-	return time.Duration(math.Round(ms * float64(time.Millisecond)))
 }
 
 func microseconds(us float64) time.Duration {

@@ -23,11 +23,6 @@ type bundle struct {
 	files   map[string]string // entry → report
 }
 
-func newBundle(title string) *bundle {
-	title = cmp.Or(title, "Matrix")
-	return &bundle{title: title, files: map[string]string{}}
-}
-
 // add writes the report of an entry into the entry's folder, also of one that failed: then it says so and no more.
 func (b *bundle) add(ctx context.Context, e capture.Entry) error {
 	rep, failed := triageEntry(ctx, e)

@@ -66,7 +66,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan, output
 		return live.End(err)
 	}
 	p.OutputDir = cmp.Or(outputDir, p.OutputDir)
-	b := newBundle(p.Title)
+	b := &bundle{title: cmp.Or(p.Title, "Matrix"), files: map[string]string{}}
 	m := capture.Matrix{
 		Options: o, Restart: restart, Analyse: b.add, Probe: writeProbe,
 		Log: func(line string) { env.Notef("%s", line) },

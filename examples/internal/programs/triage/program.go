@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
@@ -129,12 +130,7 @@ func (o *options) formalPath(env *app.Env) (string, error) {
 			env.Args = env.Args[1:]
 		}
 	}
-	var paths []string
-	for _, p := range append([]string{env.Trace, o.input, o.formal}, env.Args...) {
-		if p != "" {
-			paths = append(paths, p)
-		}
-	}
+	paths := table.Known(append([]string{env.Trace, o.input, o.formal}, env.Args...)...)
 	if err := o.server.check(env, len(paths) > 0, o.mapping); err != nil {
 		return "", err
 	}
