@@ -85,6 +85,10 @@ func (m *maker) run(instance int, salt string, o Order, scale float64) {
 	begin := len(m.out)
 	add := func(names []string, l int) {
 		for _, name := range names {
+			if late, ok := strings.CutPrefix(name, Waits); ok {
+				name = late
+				m.rest(20_000 + m.Int63n(40_000))
+			}
 			x := Kernel{Stream: 7, Instance: instance, Pass: m.pass, Layer: l, Launch: m.launch,
 				Graph: m.mode == graphs}
 			x.Name, x.Dur = name, int64(float64(m.usual(salt, name))*scale*(1+.04*(m.Float64()-.5)))

@@ -5,8 +5,8 @@ import "github.com/llmstrata/strata/layer/internal/segment"
 // A model of images or of sound runs its tower of layers and then the language model in one call, where a prompt is
 // read; all other calls are of the language model alone, and show how many layers that has.
 
-// divideTowers makes two passes of one that runs another stack of layers before those of its model: the passes
-// that recur have fewer. What annotations or frames say of a pass stays.
+// divideTowers makes passes of one that runs another stack of layers before those of its model: the passes that recur
+// have fewer, or other kernels lie between stacks. What annotations or frames say of a pass stays.
 func (w *Work) divideTowers(results []*Result) (out []*Result) {
 	type before struct {
 		segment.Stack
@@ -22,16 +22,35 @@ func (w *Work) divideTowers(results []*Result) (out []*Result) {
 			towers[v] = before{t, next}
 		}
 	}
+	var apart segment.Memo[[]segment.Stack]
 	for _, r := range results {
-		t := towers[r.variant]
-		if t.N == 0 || r.read != nil || r.Step != nil || r.Model != "" {
+		if w.Ended() != nil {
+			return results
+		}
+		var between [][2]int // where the kernels between two stacks begin and end
+		switch t := towers[r.variant]; {
+		case r.Step != nil || r.Model != "":
+		case t.N > 0 && r.read == nil:
+			between = [][2]int{{t.To, t.next}}
+		default:
+			stacks := apart.Get(r.Seq.Base, func() []segment.Stack { return segment.Apart(r.Seq) })
+			for k := 1; k < len(stacks); k++ {
+				between = append(between, [2]int{stacks[k-1].To, stacks[k].From})
+			}
+		}
+		if len(between) == 0 {
 			out = append(out, r)
 			continue
 		}
 		gap, _ := w.stretchOf(r.Seq, r.line, w.Act(r.line[0]).Start())
-		parts := w.divide(r, []segment.Pass{{Profile: segment.Outside},
-			{Profile: segment.Outside, From: gap.Rest(t.To, t.next)}})
-		parts[0].Tower = true
+		passes := []segment.Pass{{Profile: segment.Outside}}
+		for _, x := range between {
+			passes = append(passes, segment.Pass{Profile: segment.Outside, From: gap.Rest(x[0], x[1])})
+		}
+		parts := w.divide(r, passes)
+		for _, part := range parts[:len(parts)-1] {
+			part.Tower = true
+		}
 		out = append(out, parts...)
 	}
 	return out

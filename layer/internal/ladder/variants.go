@@ -457,13 +457,13 @@ func (w *Work) recurs(all []segment.Stretch, marks []segment.Mark, clusters []se
 			kinds[n]++
 		}
 	}
-	kernels, again, stacked := 0, 0, 0
+	kernels, again, stacked, sampled := 0, 0, 0, samples(marks)
 	for p := range all {
 		var shown segment.Mark
 		for _, m := range marks[kernels : kernels+all[p].Len()] {
 			shown |= m
 		}
-		whole := shown&segment.Begins != 0 && shown&segment.Samples != 0
+		whole := shown&segment.Begins != 0 && (shown&segment.Samples != 0 || !sampled)
 		kernels += all[p].Len()
 		for _, x := range pieces[p].Passes {
 			if x.Profile == segment.Outside {

@@ -26,6 +26,7 @@ const (
 	meanStep         // the mean of a row
 	rsqrtStep        // the reciprocal root
 	softmaxStep      // the weights of attention, or those of experts
+	pickStep         // the largest of a row, or the sum
 )
 
 // writtenSteps reads the steps of names.
@@ -55,13 +56,16 @@ func writtenSteps(facts []classify.Facts) []step {
 		case classify.RoleAddScalar:
 			out[i] = inputStep
 		case classify.RoleElementwise:
-			if out[i] = pointStep; f.Category == classify.CategoryElementwise {
+			if f.Category == classify.CategoryElementwise { // no sum or maximum, as a router takes
 				out[i] = plainStep
 			}
 		default:
 			if f.Role == classify.RoleElementwise {
 				out[i] = pointStep
 			}
+		}
+		if out[i] == otherStep && f.Category == classify.CategoryReduceTopK {
+			out[i] = pickStep
 		}
 	}
 	return out
@@ -97,7 +101,9 @@ func writtenParts(s *Sequence, steps []step) {
 				s.Role[i] = roleActivation
 			}
 		case softmaxStep:
-			if isProduct(past(i-1, -1)) && isProduct(past(i+1, 1)) {
+			if to := past(i+1, 1); at(to) == pickStep {
+				s.Role[i] = RoleOther // experts, or tokens, are chosen by these weights
+			} else if isProduct(to) && isProduct(past(i-1, -1)) {
 				s.Role[i] = RoleMixer
 			}
 		case meanStep:

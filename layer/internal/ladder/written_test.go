@@ -12,7 +12,7 @@ import (
 
 // TestWrittenParts: a norm that is written as single operations begins with its first one, beside whole norms, too; a
 // mean without a root is none. A softmax mixes tokens between two products, beside attention in one kernel, too; before
-// a choice of experts it does not.
+// a choice of experts it does not, where no kernel is known to mix, either.
 func TestWrittenParts(t *testing.T) {
 	const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 	names := map[string]string{
@@ -24,6 +24,7 @@ func TestWrittenParts(t *testing.T) {
 		"gemm":    "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
 		"softmax": "void softmax_warp_forward<float, float, float, 10, false>(float*)",
 		"topk":    "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(float*)",
+		"max":     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MaxOps<float>, unsigned, float, 4, 4>>",
 		"flash":   "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)",
 		"norm":    "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
 		"add":     point + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>",
@@ -45,6 +46,9 @@ func TestWrittenParts(t *testing.T) {
 		{"gemm eps softmax copy gemm", "00M00"},
 		{"flash gemm eps softmax gemm", "M00M0"},
 		{"flash gemm softmax topk gemm", "M0000"},
+		{"gemm softmax topk gemm", "0000"},
+		{"gemm softmax max add gemm", "00000"},
+		{"gemm softmax add gemm", "0M00"},
 		{"flash norm softmax gemm", "M100"},
 		{"eps copy norm gemm", "0100"},
 		{"add eps norm gemm", "0100"},
