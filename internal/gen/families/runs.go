@@ -87,7 +87,7 @@ func (m *maker) run(instance int, salt string, o Order, scale float64) {
 		for _, name := range names {
 			if late, ok := strings.CutPrefix(name, Waits); ok {
 				name = late
-				m.rest(20_000 + m.Int63n(40_000))
+				m.now += 20_000 + m.Int63n(40_000)
 			}
 			x := Kernel{Stream: 7, Instance: instance, Pass: m.pass, Layer: l, Launch: m.launch,
 				Graph: m.mode == graphs}
