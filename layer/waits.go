@@ -138,9 +138,11 @@ func (w *waitFinder) gap(g *gapBetween) {
 	if w.whole {
 		key = e.NameID()
 	}
-	w.gaps[key]++
 	g.thread, g.host = trace.None, g.span
 	launch, pass := e.Launch(), int(w.d.columns.pass[g.next])
+	if w.whole || pass >= 0 { // before an activity of no pass, as a copy of the results, no step begins
+		w.gaps[key]++
+	}
 	if launch.Valid() && launch.Thread() >= 0 {
 		g.thread, g.host.End = launch.Thread(), min(g.span.End, int64(launch.End()))
 	} else if pass >= 0 {
