@@ -9,6 +9,10 @@ import (
 // of layers, and so may one copy be.
 const apartNames = 2
 
+// longestPass is how many times as long as a stack a pass may be that runs it, so that the distances between mixers
+// that are tried as periods do not become more with the pass.
+const longestPass = 200
+
 // A run is a stretch in which a period of kernels repeats.
 type run struct {
 	Stack
@@ -63,9 +67,9 @@ func isApart(s *Sequence, a, b run) bool {
 	return float64(more) < surplusAlike*float64(min(a.period, b.period))
 }
 
-// runsOf returns the stretches in which a period of kernels that mix repeats, StackLayers times or more, in order.
-// Of two that overlap the longer one counts, and of equals that of the shorter period.
-func runsOf(s *Sequence) (out []run) {
+// periodsOf returns the distances between mixers of one name that recur as they do in a stack of layers, which may come
+// in turns.
+func periodsOf(s *Sequence) (out []int) {
 	seen, periods := map[int32][]int{}, map[int]int{} // mixers by name, and distances that follow equal ones
 	for i, r := range s.Role {
 		if r != mixer {
@@ -80,11 +84,19 @@ func runsOf(s *Sequence) (out []run) {
 		}
 		seen[s.Base[i]] = at
 	}
-	var all []run
 	for p, often := range periods {
-		if often < StackLayers-2 {
-			continue
+		if layers := often + 2; layers >= StackLayers && longestPass*layers*p >= s.Len() {
+			out = append(out, p)
 		}
+	}
+	return out
+}
+
+// runsOf returns the stretches in which a period of kernels that mix repeats, StackLayers times or more, in order.
+// Of two that overlap the longer one counts, and of equals that of the shorter period.
+func runsOf(s *Sequence) (out []run) {
+	var all []run
+	for _, p := range periodsOf(s) {
 		for from, i := p, p; i <= s.Len(); i++ {
 			if i < s.Len() && s.Base[i] == s.Base[i-p] {
 				continue

@@ -91,3 +91,19 @@ func TestOneStack(t *testing.T) {
 		}
 	}
 }
+
+// TestPeriodsOfStacks: a distance between mixers that recurs is tried as a period unless a stack with it is hardly any
+// of the pass. Here each distance recurs three times, and a longer pass has more of them: those that are tried are no
+// more for it, so that the work grows as the pass does.
+func TestPeriodsOfStacks(t *testing.T) {
+	for n, want := range map[int][2]int{20_000: {50, 150}, 300_000: {50, 150}, 600_000: {0, 50}, 2_000_000: {0, 0}} {
+		s := &Sequence{ID: make([]int32, n), Base: make([]int32, n), Role: make([]Role, n)}
+		for at, k := 0, 0; at < n; k++ {
+			s.Role[at] = mixer
+			at += 1 + k/3
+		}
+		if got := len(periodsOf(s)); got < want[0] || got > want[1] {
+			t.Errorf("%d kernels: %d periods, want %d … %d", n, got, want[0], want[1])
+		}
+	}
+}
