@@ -90,8 +90,9 @@ func (w waitSums) within(s interval.Span) int64 {
 // findWaits notes which calls wait for the GPU.
 func (t *tally) findWaits() {
 	t.waits = map[trace.ThreadIndex]waitSums{}
+	wait := names.ByName(t.w.t, func(name string) bool { return waitsForDevice(waits.CallWait(name)) })
 	for e := range t.w.events(event.LaneLaunch) {
-		if !waitsForDevice(waits.CallWait(e.Name())) {
+		if !wait(e.NameID()) {
 			continue
 		}
 		w, s := t.waits[e.Thread()], timeline.SpanOf(e)

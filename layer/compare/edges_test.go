@@ -445,7 +445,7 @@ func TestWorstOfUnjudgedWaiting(t *testing.T) {
 }
 
 // Steps of two files of one rank are one host's: passes are numbered on, −1 is no pass, and what one file lacks took
-// no time in it.
+// no time in it. How long it waits is known where both files say it that have it.
 func TestJoinHosts(t *testing.T) {
 	ms := time.Millisecond
 	a := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms},
@@ -458,6 +458,19 @@ func TestJoinHosts(t *testing.T) {
 		!slices.Equal(h.Operations[0].Steps, []time.Duration{1, 2, 3, 4}) || h.Operations[0].Count != 3 ||
 		!slices.Equal(h.Operations[1].Steps, []time.Duration{0, 0, 5, 6}) || h.Operations[1].Count != 0.5 {
 		t.Errorf("%+v", h)
+	}
+	if err := h.check(); err != nil || h.Operations[0].Waits != nil || h.Operations[1].Waits != nil {
+		t.Errorf("%v, %+v", err, h.Operations)
+	}
+	a.Operations[0].Waits, b.Operations[1].Waits = []time.Duration{1, 1}, []time.Duration{2, 3}
+	h = joinHosts(a, b, 7)
+	if err := h.check(); err != nil || h.Operations[0].Waits != nil ||
+		!slices.Equal(h.Operations[1].Waits, []time.Duration{0, 0, 2, 3}) {
+		t.Errorf("waits of one file of x, and of y: %v, %+v", err, h.Operations)
+	}
+	b.Operations[0].Waits = []time.Duration{2, 1}
+	if h = joinHosts(a, b, 7); !slices.Equal(h.Operations[0].Waits, []time.Duration{1, 1, 2, 1}) {
+		t.Errorf("waits of both files: %+v", h.Operations)
 	}
 	if joinHosts(a, nil, 7) != nil || joinHosts(nil, b, 7) != nil {
 		t.Error("one file's operations stand for both")

@@ -33,7 +33,11 @@ func (h *Host) only(passes map[int]bool) *Host {
 		}
 	}
 	for _, op := range h.Operations {
-		keep := func(list []time.Duration) (kept []time.Duration) {
+		keep := func(list []time.Duration) []time.Duration {
+			if list == nil {
+				return nil
+			}
+			kept := make([]time.Duration, 0, len(out.Walls))
 			for i := range list {
 				if passes[h.Passes[i]] {
 					kept = append(kept, list[i])

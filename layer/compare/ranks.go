@@ -149,10 +149,19 @@ func joinHosts(a, b *Host, first int) *Host {
 				at[k] = to
 				fresh := op
 				fresh.Steps, fresh.Count = make([]time.Duration, len(out.Walls)), 0
+				if op.Waits != nil {
+					fresh.Waits = make([]time.Duration, len(out.Walls))
+				}
 				out.Operations = append(out.Operations, fresh)
 			}
-			copy(out.Operations[to].Steps[i*len(a.Walls):], op.Steps)
-			out.Operations[to].Count += op.Count * float64(len(h.Walls)) / float64(max(len(out.Walls), 1))
+			joined, from := &out.Operations[to], i*len(a.Walls)
+			copy(joined.Steps[from:], op.Steps)
+			if op.Waits == nil {
+				joined.Waits = nil
+			} else if joined.Waits != nil {
+				copy(joined.Waits[from:], op.Waits)
+			}
+			joined.Count += op.Count * float64(len(h.Walls)) / float64(max(len(out.Walls), 1))
 		}
 	}
 	return out
