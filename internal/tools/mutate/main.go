@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/cover"
+	"time"
 
 	"github.com/llmstrata/strata/internal/tools/repository"
 )
@@ -35,6 +35,7 @@ func run(args []string, stdout io.Writer) error {
 	skip := fs.String("skip", "^Example|Golden|Reference|Parity", "tests that do not count, a `REGEXP`")
 	n := fs.Int("n", 20, "mutants of each kind and package")
 	seed := fs.Uint64("seed", 1, "selects the sample")
+	longest := fs.Float64("longest", 60, "leave out tests that take more `SECONDS`")
 	verbose := fs.Bool("v", false, "print each mutant as it is tested, not survivors alone")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -49,26 +50,32 @@ func run(args []string, stdout io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	for _, pkg := range strings.Split(*pkgs, ",") {
-		b := bench{dir: dir, pkg: pkg, skip: *skip}
+		b := bench{dir: dir, pkg: pkg, skip: *skip, longest: *longest}
 		if err := b.read(); err != nil {
 			return fmt.Errorf("%s: %w", pkg, err)
 		}
+		var drawn []mutant
+		places := map[string]int{}
 		for _, kind := range strings.Split(*kinds, ",") {
 			sites, err := b.sites(kind)
 			if err != nil {
 				return err
 			}
+			places[kind] = len(sites)
+			drawn = append(drawn, b.draw(sample(sites, *seed), *n)...)
+		}
+		if err := b.build(drawn); err != nil {
+			return fmt.Errorf("%s: %w", pkg, err)
+		}
+		for _, kind := range strings.Split(*kinds, ",") {
 			count := map[string]int{}
-			for _, m := range sample(sites, *seed) {
-				if count["tried"] == *n {
-					break
+			for i, m := range drawn {
+				if m.kind != kind {
+					continue
 				}
-				says, err := b.try(m)
+				says, err := b.try(i)
 				if err != nil {
 					return err
-				}
-				if says == doesNotCompile {
-					continue
 				}
 				reason := cmp.Or(known[key(m.file, b.line(m), m.text+" → "+m.to)], known[key(m.file, b.line(m), m.text)])
 				if says != killed && reason != "" {
@@ -82,7 +89,7 @@ func run(args []string, stdout io.Writer) error {
 			}
 			fmt.Fprintf(stdout, "%s %s: %d of %d killed (%.0f%%), %d equivalent, %d of cost only; %d places in all\n",
 				pkg, kind, count[killed], count["tried"], 100*float64(count[killed])/float64(max(count["tried"], 1)),
-				count[equivalent], count[costOnly], len(sites))
+				count[equivalent], count[costOnly], places[kind])
 		}
 	}
 	return nil
@@ -90,12 +97,11 @@ func run(args []string, stdout io.Writer) error {
 
 // What became of a mutant.
 const (
-	killed         = "killed"
-	survived       = "survived"
-	unreached      = "unreached"
-	doesNotCompile = "does not compile"
-	equivalent     = "equivalent" // a survivor that no test can see
-	costOnly       = "cost"       // a survivor that changes no answer
+	killed     = "killed"
+	survived   = "survived"
+	unreached  = "unreached"
+	equivalent = "equivalent" // a survivor that no test can see
+	costOnly   = "cost"       // a survivor that changes no answer
 )
 
 // module begins the import paths of the repository.
@@ -104,19 +110,33 @@ const module = "github.com/llmstrata/strata/"
 // bench tries the changes of one package.
 type bench struct {
 	dir, pkg, skip string
-	paths          []string // import paths whose tests count
-	texts          map[string][]byte
-	covered        map[string][]cover.ProfileBlock
+	longest        float64
+	sources        []*source
+	plain          []*checked // of each source
+	binaries       []binary
+	mutants        []mutant
 }
 
-// read reads the package's files and notes which lines its tests reach.
+// binary is the built tests of a package.
+type binary struct {
+	path, dir     string
+	first, others string // tests that take no time, which run before the others, as -test.run takes them
+	reaches       map[string]bool
+	took          time.Duration
+}
+
+// read reads the package's files and their types.
 func (b *bench) read() error {
-	below := "./" + b.pkg + "/..."
+	below := []string{"./" + b.pkg + "/..."}
 	if b.pkg == "." {
-		below = "." // of the root, the package alone
+		below[0] = "." // of the root, the package alone
 	}
-	out, err := exec.Command("go", "list", "-f",
-		`{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, below).Output()
+	if owner, _, ok := strings.Cut(b.pkg, "/internal/"); ok {
+		below = append(below, "./"+owner)
+	}
+	out, err := exec.Command("go", append([]string{"list", "-f",
+		`{{.ImportPath}} {{.Name}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{range .TestGoFiles}} {{.}}{{end}}`},
+		below...)...).Output()
 	if err != nil {
 		return err
 	}
@@ -124,115 +144,154 @@ func (b *bench) read() error {
 	if err != nil {
 		return err
 	}
-	b.texts, b.covered = map[string][]byte{}, map[string][]cover.ProfileBlock{}
+	var paths []string
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		below := strings.TrimPrefix(words[0], module+b.pkg)
-		if b.pkg != "." && below != "" && !strings.HasPrefix(below, "/internal/") {
+		s := &source{path: words[0], name: words[1], texts: map[string][]byte{}}
+		below := strings.TrimPrefix(s.path, module+b.pkg)
+		if b.pkg != "." && below != "" && !strings.HasPrefix(below, "/internal/") && below != s.path {
 			continue // a public package of its own
 		}
-		b.paths = append(b.paths, words[0])
-		for _, name := range words[2:] {
-			rel, err := filepath.Rel(root, filepath.Join(words[1], name))
+		paths = append(paths, s.path)
+		b.binaries = append(b.binaries, binary{path: s.path, dir: words[2]})
+		if below == s.path {
+			continue // the owner, whose tests count
+		}
+		for _, name := range words[3:] {
+			rel, err := filepath.Rel(root, filepath.Join(words[2], name))
 			if err != nil {
 				return err
 			}
-			if b.texts[filepath.ToSlash(rel)], err = os.ReadFile(rel); err != nil {
+			s.files = append(s.files, filepath.ToSlash(rel))
+			if s.texts[filepath.ToSlash(rel)], err = os.ReadFile(rel); err != nil {
 				return err
 			}
 		}
+		b.sources = append(b.sources, s)
 	}
-	covered := strings.Join(b.paths, ",")
-	if owner, _, ok := strings.Cut(b.pkg, "/internal/"); ok {
-		b.paths = append(b.paths, module+owner)
-	}
-	profile := filepath.Join(b.dir, "cover.out")
-	out, err = b.test("-coverprofile", profile, "-coverpkg", covered)
-	if err != nil {
-		return fmt.Errorf("a test fails without any change: %w\n%s", err, out)
-	}
-	profiles, err := cover.ParseProfiles(profile)
-	for _, p := range profiles {
-		name := strings.TrimPrefix(p.FileName, module)
-		b.covered[name] = p.Blocks
+	imports, err := exports(paths)
+	for _, s := range b.sources {
+		s.importer = imports
+		plain, failed := s.check(nil)
+		b.plain, err = append(b.plain, plain), cmp.Or(err, failed)
 	}
 	return err
 }
 
-func (b *bench) test(args ...string) ([]byte, error) {
-	args = append([]string{"test", "-vet=off", "-failfast", "-timeout", "10m", "-skip", b.skip}, args...)
-	return exec.Command("go", append(args, b.paths...)...).CombinedOutput()
-}
-
 func (b *bench) sites(kind string) (all []site, err error) {
-	files := make([]string, 0, len(b.texts))
-	for name := range b.texts {
-		files = append(files, name)
-	}
-	slices.Sort(files)
-	for _, name := range files {
-		sites, err := sitesIn(name, b.texts[name], kind)
-		if err != nil {
-			return nil, err
+	for _, s := range b.sources {
+		for _, name := range s.files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			sites, err := sitesIn(name, s.texts[name], kind)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, sites...)
 		}
-		all = append(all, sites...)
 	}
+	slices.SortStableFunc(all, func(a, b site) int { return strings.Compare(a.file, b.file) })
 	return all, nil
 }
 
-// reached reports whether a test reaches a place. Places outside of functions are
-// in no block: they are tried.
-func (b *bench) reached(s site) bool {
-	for _, block := range b.covered[s.file] {
-		after := s.line > block.StartLine || s.line == block.StartLine && s.column >= block.StartCol
-		before := s.line < block.EndLine || s.line == block.EndLine && s.column < block.EndCol
-		if after && before {
-			return block.Count > 0
+// draw takes the first n mutants that compile.
+func (b *bench) draw(mutants []mutant, n int) (drawn []mutant) {
+	for _, m := range mutants {
+		if i := b.of(m); len(drawn) < n && b.sources[i].compiles(b.plain[i], m) {
+			drawn = append(drawn, m)
 		}
 	}
-	return true
+	return drawn
 }
 
-// try runs the tests with a mutant laid over the checkout.
-func (b *bench) try(m mutant) (string, error) {
-	if !b.reached(m.site) {
-		return unreached, nil
-	}
-	text := b.texts[m.file]
-	changed := slices.Concat(text[:m.at], []byte(m.to), text[m.at+len(m.text):])
-	file, list := filepath.Join(b.dir, "mutant.go"), filepath.Join(b.dir, "overlay.json")
-	original, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(file, changed, 0o666); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(list, overlay, 0o666); err != nil {
-		return "", err
-	}
-	out, err := b.test("-overlay", list)
-	switch {
-	case err == nil:
-		return survived, nil
-	case bytes.Contains(out, []byte("[build failed]")):
-		return doesNotCompile, nil
-	case failure.Match(out):
-		return killed, nil
-	}
-	return "", fmt.Errorf("%w\n%s", err, out)
+// of finds the package of a mutant.
+func (b *bench) of(m mutant) int {
+	return slices.IndexFunc(b.sources, func(s *source) bool { return s.texts[m.file] != nil })
 }
 
-// failure is what the go command prints of a package whose tests failed.
-var failure = regexp.MustCompile(`(?m)^FAIL\b`)
+// build makes the binaries, and runs them without any change.
+func (b *bench) build(mutants []mutant) error {
+	b.mutants = mutants
+	replace := map[string]string{}
+	for i, s := range b.sources {
+		files, err := s.instrument(b.dir, b.plain[i], mutants)
+		if err != nil {
+			return err
+		}
+		maps.Copy(replace, files)
+	}
+	list := filepath.Join(b.dir, "overlay.json")
+	if err := overlay(list, replace); err != nil {
+		return err
+	}
+	for i := range b.binaries {
+		t := &b.binaries[i]
+		log, file := filepath.Join(b.dir, "reached"), filepath.Join(b.dir, fmt.Sprint(i, ".test"))
+		out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", file, t.path).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		if _, err := os.Stat(file); err != nil {
+			continue // no tests
+		}
+		os.Remove(log)
+		begun := time.Now()
+		out, _ = b.test(i, "MUTANT_LOG="+log, "-test.v", "-test.skip", b.skip)
+		t.took = time.Since(begun)
+		var first, others []string
+		for name, seconds := range timed(out) {
+			switch {
+			case seconds <= 0.05:
+				first = append(first, name)
+			case seconds <= b.longest:
+				others = append(others, name)
+			}
+		}
+		t.first, t.others = "^("+strings.Join(first, "|")+")$", "^("+strings.Join(others, "|")+")$"
+		for _, line := range failedTest.FindAllString(string(out), -1) {
+			fmt.Fprintf(os.Stderr, "without any change, and left out: %s %s\n", t.path, line)
+		}
+		text, _ := os.ReadFile(log)
+		t.reaches = map[string]bool{}
+		for line := range strings.Lines(string(text)) {
+			t.reaches[strings.TrimSpace(line)] = true
+		}
+	}
+	return nil
+}
+
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL.*`)
+
+func (b *bench) test(i int, environment string, args ...string) ([]byte, error) {
+	cmd := exec.Command(filepath.Join(b.dir, fmt.Sprint(i, ".test")),
+		append(args, "-test.failfast", "-test.timeout", (10*b.binaries[i].took+2*time.Minute).String())...)
+	cmd.Dir = b.binaries[i].dir
+	cmd.Env = append(os.Environ(), environment)
+	return cmd.CombinedOutput()
+}
+
+// try runs the tests with a mutant switched on.
+func (b *bench) try(id int) (string, error) {
+	name := switchName(id)
+	says := unreached
+	for i, t := range b.binaries {
+		if !t.reaches[name] {
+			continue
+		}
+		says = survived
+		for _, tests := range []string{t.first, t.others} {
+			if _, err := b.test(i, "MUTANT="+name, "-test.run", tests, "-test.skip", b.skip); err != nil {
+				return killed, nil
+			}
+		}
+	}
+	return says, nil
+}
 
 // line is the line of source that a mutant changes.
 func (b *bench) line(m mutant) string {
-	return string(bytes.TrimSpace(bytes.Split(b.texts[m.file], []byte("\n"))[m.line-1]))
+	return string(bytes.TrimSpace(bytes.Split(b.sources[b.of(m)].texts[m.file], []byte("\n"))[m.line-1]))
 }
 
 //go:embed survivors.txt
