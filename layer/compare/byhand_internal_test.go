@@ -10,9 +10,8 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// TestExpectedSpread: what passes of a row are expected to vary by before any is seen. Two layers that change by 0.1
-// and
-// 0.3 have a mean of 0.2 with a standard error of 0.1.
+// TestExpectedSpread: what passes of a row are expected to vary by before any is seen. Two layers that change by
+// 0.1 and 0.3 have a mean of 0.2 with a standard error of 0.1.
 func TestExpectedSpread(t *testing.T) {
 	one, two := []float64{1}, []float64{1, 1}
 	for _, c := range []struct {
@@ -106,6 +105,73 @@ func TestListsOfAReport(t *testing.T) {
 		}
 		if more := n - 40; (more > 0) != strings.Contains(b.String(), fmt.Sprintf("and %d more", more)) {
 			t.Errorf("of %d findings: %s", n, b.String())
+		}
+	}
+}
+
+// TestFloorOfAPair: of twelve operations six take e^d times as long, and six as much less: squares of a normal variable
+// are cut at 4, and the floor f is where their mean is that of d²/v, v = 2f² and what steps vary by. Two that take
+// twice and half as long count as 4, however far off, and their own floor is without them.
+func TestFloorOfAPair(t *testing.T) {
+	below := math.Erf(math.Sqrt2) // of a normal variable, the part between −2 and 2
+	at := math.Exp(-2) / math.Sqrt(2*math.Pi)
+	second, fourth := below-4*at, 3*(below-4*at)-16*at // its square and fourth power there
+	cut := second + 4*(1-below)
+	known := second * second * 2 / (fourth + 16*(1-below) - cut*cut)
+	for _, c := range []struct {
+		d   float64
+		far bool
+	}{{0.05, false}, {0.05, true}, {0.02, false}, {0.5, false}, {0, false}} {
+		a, b := &Host{}, &Host{}
+		add := func(ratio float64) {
+			one := server(40, fmt.Sprint("op", len(a.Operations)), 1e6, 1, 0, false)
+			other := server(40, one.Operations[0].Name, 1e6*math.Exp(ratio), 1, 0, false)
+			a.Walls, b.Walls = one.Walls, other.Walls
+			a.Operations, b.Operations = append(a.Operations, one.Operations...), append(b.Operations, other.Operations...)
+		}
+		for range 6 {
+			add(c.d)
+			add(-c.d)
+		}
+		if c.far {
+			add(math.Ln2)
+			add(-math.Ln2)
+		}
+		h := &hostComparison{ruler: rulerOf(0, false), sides: [2][]*Host{{a}, {b}}, noise: floors{host: hostFloor}}
+		h.collect()
+		h.correlate()
+		h.pass = 1e9
+		own, _ := h.variance(h.ops[h.keys[0]].series, 0)
+		n := h.between()
+		v := c.d * c.d / cut
+		if c.far {
+			v = c.d * c.d / (cut - (4-cut)/6)
+		}
+		f := math.Sqrt((v - own) / 2)
+		switch {
+		case c.d > 0.1:
+			f = 2 * hostFloor
+		case c.d == 0:
+			f = floorLeast
+		}
+		v = own + 2*f*f
+		near := func(what string, got, want float64) {
+			t.Helper()
+			if math.Abs(got-want) > 1e-3*want {
+				t.Errorf("%+v: %s %v, want %v", c, what, got, want)
+			}
+		}
+		near("operations", float64(n), float64(len(a.Operations)))
+		near("floor", h.noise.host, f)
+		near("degrees of freedom", h.floorDF, known*4*math.Pow(f, 4)*float64(n)/(v*v))
+		first, last := h.ops[h.keys[0]].series, h.ops[h.keys[n-1]].series
+		if c.d < 0.1 {
+			near("floor of the first", first.floor, f)
+		}
+		if c.far {
+			f = math.Sqrt(f*f - (4-cut)*v/(2*second*float64(n)))
+			near("floor of the last", last.floor, f)
+			near("degrees of freedom of the last", last.floorDF, known*4*math.Pow(f, 4)*float64(n)/(v*v))
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"maps"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -61,6 +63,60 @@ func TestStepsThatDifferLeaveDistance(t *testing.T) {
 		}
 		if off, ok := distance(lanes[0], lanes[1]); !ok || off != 0 {
 			t.Errorf("%d steps: %d ns apart, %t; want 0 and one group", steps, off, ok)
+		}
+	}
+}
+
+// TestGroupsWithoutNames: four ranks reduce in pairs, gather together, and scatter rarely: at most eight ends prove
+// nothing, and belong to the largest group. Collectives that the traces name stand apart, and a transfer whose ends
+// are nobody's has no group.
+func TestGroupsWithoutNames(t *testing.T) {
+	const steps = 40
+	noise := func(who, step, call int) int64 {
+		return rand.New(rand.NewPCG(uint64(who), uint64(step*100+call))).Int64N(100_000)
+	}
+	for _, rare := range []int{0, 8, 9} {
+		var members []*member
+		for r := range 4 {
+			rank := &Rank{Rank: r, Groups: []ProcessGroup{{Name: "pp", Ranks: []int{r % 2, r%2 + 2}}},
+				Calls: []Call{{Kind: classify.AllReduce, Group: -1}, {Kind: classify.AllGather, Group: -1},
+					{Kind: classify.ReduceScatter, Group: -1}, {Kind: classify.AllReduce, Group: 0},
+					{Kind: classify.SendRecv, Group: -1}}}
+			for s := range steps {
+				one := Step{Number: int64(s), Start: int64(s) * 10_000_000, Wall: 10_000_000}
+				// who ends it: the pair, all, each by itself, those that the traces name, each by itself
+				for call, with := range []int{r / 2, 9, r, r % 2, r} {
+					if call == 2 && s >= rare {
+						continue
+					}
+					took := 20_000 + noise(r, s, call)
+					end := int64(call+1)*1_500_000 + 10*noise(with, s, call+5)
+					one.Call, one.At, one.Took = append(one.Call, call), append(one.At, end-took), append(one.Took, took)
+				}
+				rank.Steps = append(rank.Steps, one)
+			}
+			members = append(members, &member{Rank: rank, id: r, label: strconv.Itoa(r)})
+		}
+		got := map[string]int{} // ranks of a group, and how many collectives each has
+		for _, g := range groupsOf(members) {
+			key, calls := "", 0
+			for _, l := range g.lanes {
+				key, calls = key+l.label, l.calls()
+			}
+			got[key+" "+strconv.Itoa(calls)]++
+		}
+		want := map[string]int{"01 40": 1, "23 40": 1, "0123 40": 1, "02 40": 1, "13 40": 1}
+		switch rare {
+		case 8:
+			delete(want, "0123 40")
+			want["0123 48"] = 1
+		case 9:
+			for r := range 4 {
+				want[strconv.Itoa(r)+" 9"] = 1
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d rare collectives: groups %v, want %v", rare, got, want)
 		}
 	}
 }

@@ -234,6 +234,9 @@ func TestDigestsThatDoNotFitAreRefused(t *testing.T) {
 		if (name == "") != (err == nil) || read > 0 != (name == "") || err != nil && !errors.Is(err, fleet.ErrDigest) {
 			t.Errorf("%q: %d digests, error %v", name, read, err)
 		}
+		if err != nil && !strings.HasPrefix(err.Error(), "line 1: ") {
+			t.Errorf("%q: %v, want the first line to be named", name, err)
+		}
 	}
 }
 

@@ -39,6 +39,13 @@ func TestLoadOfAStep(t *testing.T) {
 			Context: framework.Sums{SQ: 4, SK: -1, SQSQ: -1, SQSK: 24}, Generation: unknown}, pass(4, layer.StagePrefill),
 			Load{Tokens: 4, Requests: 1, ContextTokens: 4, ContextSeen: 6, ContextPairs: 24, ContextSquares: 16,
 				KnownSeen: true}},
+		{"one request of one token", framework.Step{Batch: 1, ContextRequests: 1, ContextTokens: 1,
+			Context: framework.Sums{SQ: 1, SK: -1, SQSQ: -1, SQSK: 1}, Generation: unknown}, pass(1, layer.StagePrefill),
+			Load{Tokens: 1, Requests: 1, ContextTokens: 1, ContextSeen: 1, ContextPairs: 1, ContextSquares: 1,
+				KnownSeen: true}},
+		{"two requests, whose lengths do not follow", framework.Step{Batch: 2, ContextRequests: 2, ContextTokens: 4,
+			Context: framework.Sums{SQ: 4, SK: -1, SQSQ: -1, SQSK: 24}, Generation: unknown}, pass(4, layer.StagePrefill),
+			Load{Tokens: 4, Requests: 2, ContextTokens: 4}},
 		{"no sums", framework.Step{Batch: 3, Context: unknown, Generation: unknown}, pass(3, layer.StageDecode),
 			Load{Tokens: 3, Requests: 3, GenerationTokens: 3}},
 	} {

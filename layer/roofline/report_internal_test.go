@@ -14,8 +14,8 @@ import (
 )
 
 // TestEconomyByHand: buckets of 1, 2, 3 to 4 and 5 to 8 requests; unknown tokens and requests make those of a bucket
-// unknown; a mixed pass with three generating requests took 20 ns longer than the middle one of decode passes of as
-// many.
+// unknown, those of none divide nothing; a mixed pass with three generating requests took 20 ns longer than the middle
+// one of decode passes of as many.
 func TestEconomyByHand(t *testing.T) {
 	pass := func(stage layer.Stage, batch, tokens int64, wall, floor time.Duration, rows int64) Pass {
 		return Pass{Stage: stage, Batch: batch, Tokens: tokens, Wall: wall, Floor: floor, Rows: rows}
@@ -32,6 +32,7 @@ func TestEconomyByHand(t *testing.T) {
 		pass(layer.StageDecode, 8, 8, 80, 0, 8), pass(layer.StageDecode, 5, 0, 5, 0, 8),
 		pass(layer.StagePrefill, -1, 6, 12, 0, -1), pass(layer.StagePrefill, -1, 6, 24, 0, -1),
 		pass(layer.StageDecode, 1, 1, 0, 0, 1), mixed, cut, pass(layer.StageMixed, 5, 20, 60, 0, -1),
+		pass(layer.StageDraft, 0, 0, 7, 0, 0),
 	})
 	want := []Bucket{
 		{Stage: layer.StagePrefill, From: -1, To: -1, Passes: 2, Tokens: 12, Requests: -1, Wall: 36, PerToken: 3},
@@ -45,6 +46,7 @@ func TestEconomyByHand(t *testing.T) {
 			Floored:    81, Floor: 11, Rows: 16, Asked: 11},
 		{Stage: layer.StageDecode, From: 5, To: 8, Passes: 2, Tokens: 8, Requests: 13, Wall: 85, PerToken: 10, PerRequest: 6,
 			Rows: 8, Asked: 8},
+		{Stage: layer.StageDraft, From: -1, To: -1, Passes: 1, Wall: 7},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%+v, want\n%+v", got, want)
@@ -138,7 +140,8 @@ func TestReportByHand(t *testing.T) {
 			"Floor: 500 µs; weights alone, which holds for any number of tokens", "= floor 0.500 100.0", "floor 0.500 100.0",
 			"Layer type Operator Layers M N K GFLOP MB Floor ms Bound Remark", "l o 3 4 5 6 2.0–3.0 500.0–1000.0 0.250 memory r",
 			"1 decode 2 3 0.000 0.500 50000000.0 666.7 1000.0 0.000"}},
-		{func() { r.Passes[1].Floor = 0 }, []string{"1 decode 2 3 0.000 - 666.7 1000.0 0.000"}},
+		{func() { r.Passes[1].Floor, r.Collectives = 0, r.Collectives[:1] }, []string{
+			"1 decode 2 3 0.000 - 666.7 1000.0 0.000", "c 2 5.000 1.000 2.000 2.000 0.500"}},
 		{func() { r.Model, r.GPU, r.Passes = "", nil, nil }, []string{
 			"Speed of light on unknown GPU (asked); no model config found (use `--config`)"}},
 	} {

@@ -133,7 +133,7 @@ func joined(remarks ...string) string {
 
 // besideOthers says how much longer kernels run than the time that is booked to them; "" where that is little.
 func besideOthers(hidden, booked time.Duration) string {
-	if hidden == 0 || float64(hidden) < muchTime*float64(booked) {
+	if float64(hidden) <= muchTime*float64(booked) {
 		return ""
 	}
 	return table.Duration(hidden) + " more beside other kernels"

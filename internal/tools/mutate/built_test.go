@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMutantsAreBuiltIn: a constant changes wherever it is used, with its type; a comparison moves its boundary or turns
-// round; one inside another keeps both.
+// TestMutantsAreBuiltIn: a constant changes wherever it is used, with its type; a comparison moves its boundary or
+// turns round; one inside another keeps both.
 func TestMutantsAreBuiltIn(t *testing.T) {
 	const text = `package p
 
