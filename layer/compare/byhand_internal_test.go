@@ -3,11 +3,14 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // TestExpectedSpread: what passes of a row are expected to vary by before any is seen. Two layers that change by
@@ -172,6 +175,49 @@ func TestFloorOfAPair(t *testing.T) {
 			f = math.Sqrt(f*f - (4-cut)*v/(2*second*float64(n)))
 			near("floor of the last", last.floor, f)
 			near("degrees of freedom of the last", last.floorDF, known*4*math.Pow(f, 4)*float64(n)/(v*v))
+		}
+	}
+}
+
+// TestStatusOfKernels: a kernel that one side lacks is new or removed, one that both have neither.
+func TestStatusOfKernels(t *testing.T) {
+	side := func(kernels ...string) *Side {
+		run := Run{GPU: "a", Health: trace.HealthOK}
+		for i := range 8 {
+			run.Parts = append(run.Parts, MadePart(fmt.Sprint("row", i), fmt.Sprint("k", i), Memory))
+		}
+		for _, name := range kernels {
+			run.Parts = append(run.Parts, MadePart("row0", name, Memory))
+		}
+		for i := range 5 {
+			run.AddPass(Pass{Index: i, Stage: finding.StageDecode, Batch: 8, Tokens: 8, Graph: 1}, 1,
+				slices.Repeat([]time.Duration{time.Millisecond}, len(run.Parts))...)
+		}
+		return &Side{Runs: []Run{run}}
+	}
+	for _, c := range []struct {
+		a, b []string
+		want string
+	}{
+		{nil, []string{"other_attention"}, "k0  other_attention new"},
+		{[]string{"other_attention"}, nil, "k0  other_attention removed"},
+		{[]string{"other_attention"}, []string{"other_attention"}, "k0  other_attention "},
+	} {
+		r, err := Compare(t.Context(), side(c.a...), side(c.b...), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, row := range r.Rows {
+			if row.Operator == "row0" {
+				for _, k := range row.Kernels {
+					got = append(got, k.Name+" "+string(k.Status))
+				}
+			}
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.a, c.b, text, c.want)
 		}
 	}
 }

@@ -32,6 +32,7 @@ func TestHostWithoutItsWaits(t *testing.T) {
 		"more waiting":       {host(500, 300, "op"), host(900, 700, "op"), "op 200µs 200µs false "},
 		"more work":          {host(500, 300, "op"), host(900, 300, "op"), "op 200µs 600µs true "},
 		"a new one":          {host(500, 300, "op"), host(500, 300, "op", "new"), "new 0s 500µs true new"},
+		"a removed one":      {host(500, 300, "op", "old"), host(500, 300, "op"), "old 500µs 0s true removed"},
 		"unknown on one":     {host(500, -1, "op"), host(900, 700, "op"), "op 500µs 900µs true "},
 		"unknown, no change": {host(500, -1, "op"), host(500, 300, "op"), "op 500µs 500µs false "},
 	} {

@@ -135,7 +135,7 @@ func numbersOfHosts() map[string]number {
 }
 
 // A launch of a collective that takes more than one and a half times as long as they typically do waited for other
-// ranks.
+// ranks. It follows the product of its own step, and the next step's does not follow it.
 func TestTransferOfACollective(t *testing.T) {
 	for _, c := range []struct{ us, want int64 }{{149, 0}, {155, 5}} {
 		b := trace.NewBuilder(trace.Options{})
@@ -171,6 +171,13 @@ func TestTransferOfACollective(t *testing.T) {
 				if run.Parts[t.Part].Operator == rowWaiting {
 					got += t.Exclusive
 				}
+			}
+		}
+		for i := range run.Parts {
+			p := &run.Parts[i]
+			if product := p.Base == "gemm"; p.isKernel() && p.Operator != rowWaiting &&
+				((p.Before == "gemm") == product || (p.After == "") == product) {
+				t.Errorf("%q is between %q and %q", p.Base, p.Before, p.After)
 			}
 		}
 		if want := time.Duration(c.want) * time.Microsecond; got != want {

@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/llmstrata/strata/internal/tools/repository"
 )
@@ -120,9 +119,24 @@ type bench struct {
 // binary is the built tests of a package.
 type binary struct {
 	path, dir     string
-	first, others string // tests that take no time, which run before the others, as -test.run takes them
+	first, others batch // tests that take no time, which run before the others
 	reaches       map[string]bool
-	took          time.Duration
+}
+
+// batch is some tests, and how long they take.
+type batch struct {
+	names   []string
+	seconds float64
+}
+
+func (t *batch) add(name string, seconds float64) {
+	t.names, t.seconds = append(t.names, name), t.seconds+seconds
+}
+
+// run is what selects the tests: of a change that never ends, five times their time is enough.
+func (t *batch) run() []string {
+	return []string{"-test.failfast", "-test.run", "^(" + strings.Join(t.names, "|") + ")$",
+		"-test.timeout", fmt.Sprintf("%.0fs", 20+5*t.seconds)}
 }
 
 // read reads the package's files and their types.
@@ -236,19 +250,15 @@ func (b *bench) build(mutants []mutant) error {
 			continue // no tests
 		}
 		os.Remove(log)
-		begun := time.Now()
-		out, _ = b.test(i, "MUTANT_LOG="+log, "-test.v", "-test.skip", b.skip)
-		t.took = time.Since(begun)
-		var first, others []string
+		out, _ = b.test(i, "MUTANT_LOG="+log, "-test.v")
 		for name, seconds := range timed(out) {
 			switch {
 			case seconds <= 0.05:
-				first = append(first, name)
+				t.first.add(name, seconds)
 			case seconds <= b.longest:
-				others = append(others, name)
+				t.others.add(name, seconds)
 			}
 		}
-		t.first, t.others = "^("+strings.Join(first, "|")+")$", "^("+strings.Join(others, "|")+")$"
 		for _, line := range failedTest.FindAllString(string(out), -1) {
 			fmt.Fprintf(os.Stderr, "without any change, and left out: %s %s\n", t.path, line)
 		}
@@ -265,7 +275,7 @@ var failedTest = regexp.MustCompile(`(?m)^--- FAIL.*`)
 
 func (b *bench) test(i int, environment string, args ...string) ([]byte, error) {
 	cmd := exec.Command(filepath.Join(b.dir, fmt.Sprint(i, ".test")),
-		append(args, "-test.failfast", "-test.timeout", (10*b.binaries[i].took+2*time.Minute).String())...)
+		append(args, "-test.skip", b.skip)...)
 	cmd.Dir = b.binaries[i].dir
 	cmd.Env = append(os.Environ(), environment)
 	return cmd.CombinedOutput()
@@ -280,8 +290,8 @@ func (b *bench) try(id int) (string, error) {
 			continue
 		}
 		says = survived
-		for _, tests := range []string{t.first, t.others} {
-			if _, err := b.test(i, "MUTANT="+name, "-test.run", tests, "-test.skip", b.skip); err != nil {
+		for _, tests := range []batch{t.first, t.others} {
+			if _, err := b.test(i, "MUTANT="+name, tests.run()...); err != nil {
 				return killed, nil
 			}
 		}
