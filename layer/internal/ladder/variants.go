@@ -271,8 +271,15 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Evidence) 
 	if len(bounds) == 0 {
 		return nil, Evidence{}
 	}
-	all := stretches(s, bounds)
-	clusters, pieces := segment.Find(all, func() bool { return w.Ended() != nil })
+	find := func() ([]segment.Cluster, []segment.Piece) {
+		return segment.Find(s.Parts(bounds), func() bool { return w.Ended() != nil })
+	}
+	clusters, pieces := find()
+	if moved := segment.Rebound(s, bounds, clusters, pieces); !slices.Equal(moved, bounds) {
+		bounds = moved
+		clusters, pieces = find()
+	}
+	all := s.Parts(bounds)
 	if w.Ended() != nil || !w.recurs(all, marks, clusters, pieces) {
 		return nil, Evidence{}
 	}
@@ -299,23 +306,6 @@ func placesIn(kernels, line []int32) []int32 {
 		}
 	}
 	return place
-}
-
-// stretches are the parts of one between bounds.
-func stretches(s segment.Stretch, bounds []int) []segment.Stretch {
-	all := make([]segment.Stretch, len(bounds)+1)
-	from := 0
-	for p := range all {
-		to := s.Len()
-		if p < len(bounds) {
-			to = bounds[p]
-			all[p].After = int64(s.Gap[to])
-		}
-		all[p].Sequence, all[p].Gap, all[p].Time = s.Slice(from, to), s.Gap[from:to], s.Time[from:to]
-		from = to
-	}
-	all[0].Open.Start, all[len(all)-1].Open.End = true, true
-	return all
 }
 
 // marksOf returns what the kernels of a line show of where passes begin and end.

@@ -39,3 +39,55 @@ func TestBoundsBeforePrologues(t *testing.T) {
 		}
 	}
 }
+
+// TestReboundOverHoles: records are lost around the place where a pass ends and another one begins, and the bound was
+// seen later than that. Where it is right, or what is around it is no pass of the others, it stays.
+func TestReboundOverHoles(t *testing.T) {
+	one, two := timed(10, 12), timed(24, 9)
+	for j := range two.ID {
+		two.ID[j] += 200 // no kernel of the other model
+	}
+	two.Base = two.ID
+	n := one.Len()
+	for name, c := range map[string]struct {
+		lost, late int // kernels around the fifth boundary that are lost, and how far behind the rest the bound is
+		strange    bool
+	}{
+		"a hole":                {20, 7, false},
+		"a hole, and the bound": {20, 0, false},
+		"no hole":               {0, 7, false},
+		"a pass of its own":     {20, 7, true},
+	} {
+		run := Stretch{Sequence: &Sequence{}}
+		var bounds []int
+		idle, want := Span(0), 0
+		for k := range 8 {
+			if k > 0 {
+				bounds = append(bounds, run.Len())
+			}
+			of := []Stretch{one, two}[k%2]
+			for j, id := range of.ID {
+				if k == 4 && j >= n-c.lost*3/4 || k == 5 && j < c.lost/4 {
+					idle += of.Time[j] + of.Gap[j]
+					continue
+				}
+				if c.strange && k == 5 {
+					id += int32(j % 50)
+				}
+				run.add(id, 0)
+				run.Time, run.Gap = append(run.Time, of.Time[j]), append(run.Gap, of.Gap[j]+idle)
+				idle = 0
+			}
+		}
+		want = bounds[4]
+		bounds[4] += c.late
+		if c.strange {
+			want = bounds[4]
+		}
+		never := func() bool { return false }
+		clusters, pieces := Find(run.Parts(bounds), never)
+		if got := Rebound(run, bounds, clusters, pieces); got[4] != want || len(got) != 7 || got[3] != bounds[3] {
+			t.Errorf("%s: bounds %v instead of %v, the fifth is at %d", name, got, bounds, want)
+		}
+	}
+}

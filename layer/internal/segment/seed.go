@@ -8,7 +8,8 @@ import (
 // A Cluster is passes that run the same kernels, but for what is missing of single ones.
 type Cluster struct {
 	*Profile
-	Members int // all
+	Members int           // all
+	bag     map[int32]int // its names
 }
 
 // A Piece is what one of the stretches that somebody cut a run into is.
@@ -95,7 +96,6 @@ func common(a, b map[int32]int) (n int) {
 type finder struct {
 	all      []Stretch
 	clusters []Cluster
-	bags     []map[int32]int
 	pieces   []Piece
 }
 
@@ -107,7 +107,7 @@ func (f *finder) place(s *shape) {
 	if len(s.pieces) == 1 { // what several passes run is no damage
 		var near []int
 		for c := range f.clusters {
-			if AtLeast(common(s.bag, f.bags[c]), alikeBags, s.Len()) {
+			if AtLeast(common(s.bag, f.clusters[c].bag), alikeBags, s.Len()) {
 				near = append(near, c)
 			}
 		}
@@ -115,8 +115,7 @@ func (f *finder) place(s *shape) {
 			return
 		}
 	}
-	f.clusters = append(f.clusters, Cluster{Profile: newProfile(f.usual(s)), Members: len(s.pieces)})
-	f.bags = append(f.bags, s.bag)
+	f.clusters = append(f.clusters, Cluster{Profile: newProfile(f.usual(s)), Members: len(s.pieces), bag: s.bag})
 	for _, k := range s.pieces {
 		f.pieces[k] = Piece{Equal: true, Passes: []Pass{whole(len(f.clusters)-1, s.Len())}}
 	}
@@ -139,7 +138,7 @@ func (f *finder) glued(s *shape) bool {
 	least := s.Len()
 	for _, c := range f.repeated() {
 		least = min(least, f.clusters[c].Len())
-		for x := range f.bags[c] {
+		for x := range f.clusters[c].bag {
 			union[x] = true
 		}
 	}
@@ -173,8 +172,56 @@ func (f *finder) usual(s *shape) Stretch {
 	return out
 }
 
+// Rebound moves bounds of s between two pieces to where both, read together, are passes of the clusters: records are
+// missing around the place where one ends and the next begins, and so it was seen elsewhere.
+func Rebound(s Stretch, bounds []int, clusters []Cluster, pieces []Piece) []int {
+	f := &finder{clusters: clusters}
+	repeated := f.repeated()
+	out := append(append([]int{0}, bounds...), s.Len())
+	for k := range bounds {
+		_, end := f.ends(&pieces[k])
+		if start, _ := f.ends(&pieces[k+1]); start && end {
+			continue
+		}
+		both := shapesOf([]Stretch{s.part(out[k], out[k+2])})[0]
+		if !f.glued(both) {
+			continue
+		}
+		if passes := f.explain(both, repeated); len(passes) == 2 {
+			out[k+1] = out[k] + passes[1].From
+		}
+	}
+	return out[1 : len(out)-1]
+}
+
+// ends says whether a piece begins and ends as passes of its clusters do. Of one that no other is like nobody knows.
+func (f *finder) ends(p *Piece) (start, end bool) {
+	if len(p.Passes) == 0 { // it was not read
+		return true, true
+	}
+	if p.Equal {
+		known := f.clusters[p.Passes[0].Profile].Members > 1
+		return known, known
+	}
+	first, last := &p.Passes[0], &p.Passes[len(p.Passes)-1]
+	return first.Column[0] == 0, last.Profile != Outside &&
+		int(last.Column[len(last.Column)-1]) == f.clusters[last.Profile].Len()-1
+}
+
 // read reads the piece of a shape by some clusters; it reports false where they do not explain it.
 func (f *finder) read(s *shape, by []int) bool {
+	passes := f.explain(s, by)
+	for _, p := range passes {
+		if p.Profile != Outside {
+			f.clusters[p.Profile].Members++
+		}
+	}
+	f.pieces[s.pieces[0]].Passes = passes
+	return len(passes) > 0
+}
+
+// explain reads a shape by some clusters, and returns nil where they do not explain it.
+func (f *finder) explain(s *shape, by []int) []Pass {
 	profiles := make([]*Profile, len(by))
 	for k, c := range by {
 		profiles[k] = f.clusters[c].Profile
@@ -182,20 +229,14 @@ func (f *finder) read(s *shape, by []int) bool {
 	r := decode(s.Stretch, profiles, mostOf(s.Len()))
 	r.join()
 	if !s.isReadBy(&r) {
-		return false
+		return nil
 	}
 	for p := range r.Passes {
 		if q := &r.Passes[p]; q.Profile != Outside {
 			q.Profile = by[q.Profile]
 		}
 	}
-	f.pieces[s.pieces[0]].Passes = r.Passes
-	for _, p := range r.Passes {
-		if p.Profile != Outside {
-			f.clusters[p.Profile].Members++
-		}
-	}
-	return true
+	return r.Passes
 }
 
 // isReadBy says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their

@@ -24,6 +24,30 @@ func (s *Stretch) idle(i int) int64 {
 	return int64(s.Gap[i])
 }
 
+// part is the kernels [from, to).
+func (s *Stretch) part(from, to int) Stretch {
+	out := Stretch{Sequence: s.Slice(from, to), Gap: s.Gap[from:to], Time: s.Time[from:to]}
+	out.Open = Cuts{Start: from == 0, End: to == s.Len()}
+	if !out.Open.End {
+		out.After = int64(s.Gap[to])
+	}
+	return out
+}
+
+// Parts are the kernels between bounds. The window may have cut the first part and the last one.
+func (s *Stretch) Parts(bounds []int) []Stretch {
+	all := make([]Stretch, len(bounds)+1)
+	from := 0
+	for p := range all {
+		to := s.Len()
+		if p < len(bounds) {
+			to = bounds[p]
+		}
+		all[p], from = s.part(from, to), to
+	}
+	return all
+}
+
 // A Profile is what passes of one kind run: a column for each kernel, in order.
 type Profile struct {
 	Stretch
