@@ -23,7 +23,7 @@ import (
 // thread does that launches the next one.
 //
 // Time in which nothing is recorded is the host's own code where it comes in most steps and takes about as long in
-// each.
+// each. So is a sleep before passes that decode: most of them go on with requests that the one before had.
 
 // HostWait is idle time of a device for which the host's thread that launches next has one reason, between two steps
 // or, where no steps are known, between two kernels.
@@ -71,14 +71,23 @@ type gapBetween struct {
 	thread trace.ThreadIndex
 	host   interval.Span // the part in which the thread decides
 	began  int64         // from here on the thread works on the next step
+	silent idleness
+	slept  *idleness // before the step that it delays, if that decodes
 }
 
-// silence is the time of a gap in which nothing is recorded on the thread.
-type silence struct {
-	key   trace.NameID
+// idleness is the time of a gap in which nothing is recorded on the thread, or in which it sleeps before a pass that
+// decodes. Whether it is code shows in the others of its kind.
+type idleness struct {
+	kind  idleKind
 	spans []interval.Span
 	total int64
 	off   bool // it was off the CPU: that is no code
+}
+
+// idleKind is what idle times have in common: the name of the kernel before which they are, where no steps are known.
+type idleKind struct {
+	name  trace.NameID
+	sleep bool // before passes that decode
 }
 
 // waitFinder finds the waits of a device.
@@ -87,8 +96,10 @@ type waitFinder struct {
 	t       *trace.Trace
 	names   *waits.Names
 	threads map[trace.ThreadIndex]*timeline.Thread
-	silent  []silence
-	gaps    map[trace.NameID]int // gaps by key
+	idle    []*idleness
+	slept   *idleness // before a pass that decodes, the last one
+	decodes int       // that pass
+	gaps    map[idleKind]int
 	whole   bool
 	found   []HostWait
 }
@@ -98,7 +109,7 @@ func (d *Device) findWaits() {
 	d.waits = nil
 	t := d.of.trace
 	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{},
-		gaps:  map[trace.NameID]int{},
+		gaps:  map[idleKind]int{},
 		whole: d.Basis() == finding.OfWindow}
 	before := trace.None
 	for s := range d.Timeline() {
@@ -112,7 +123,7 @@ func (d *Device) findWaits() {
 		g := gapBetween{span: interval.Span{Start: int64(s.Start), End: int64(s.End)}, next: s.Next}
 		w.gap(&g)
 	}
-	w.judgeSilence()
+	w.judge()
 	slices.SortFunc(w.found, func(x, y HostWait) int { return cmp.Compare(x.Start, y.Start) })
 	for _, f := range w.found { // pieces of one reason become one
 		if n := len(d.waits); n > 0 && d.waits[n-1].End == f.Start && d.waits[n-1].Cause == f.Cause &&
@@ -134,15 +145,15 @@ func (w *waitFinder) add(s interval.Span, c finding.Cause, pause bool) {
 // gap looks at what the thread that launches next does in a gap.
 func (w *waitFinder) gap(g *gapBetween) {
 	e := w.d.event(g.next)
-	key := trace.NameID(0)
 	if w.whole {
-		key = e.NameID()
+		g.silent.kind.name = e.NameID()
 	}
 	g.thread, g.host = trace.None, g.span
 	launch, pass := e.Launch(), int(w.d.columns.pass[g.next])
 	if w.whole || pass >= 0 { // before an activity of no pass, as a copy of the results, no step begins
-		w.gaps[key]++
+		w.gaps[g.silent.kind]++
 	}
+	g.slept = w.sleptBefore(g)
 	if launch.Valid() && launch.Thread() >= 0 {
 		g.thread, g.host.End = launch.Thread(), min(g.span.End, int64(launch.End()))
 	} else if pass >= 0 {
@@ -162,16 +173,32 @@ func (w *waitFinder) gap(g *gapBetween) {
 		g.began = int64(h.Start)
 	}
 	at := g.host.Start
-	sil := silence{key: key}
 	for _, c := range w.polls(g) {
-		w.moments(g, interval.Span{Start: at, End: int64(c.Start)}, &sil)
+		w.moments(g, interval.Span{Start: at, End: int64(c.Start)})
 		w.found = append(w.found, c)
 		at = int64(c.End)
 	}
-	w.moments(g, interval.Span{Start: at, End: g.host.End}, &sil)
-	if sil.total > 0 {
-		w.silent = append(w.silent, sil)
+	w.moments(g, interval.Span{Start: at, End: g.host.End})
+	w.idle = append(w.idle, &g.silent)
+}
+
+func (x *idleness) add(s interval.Span) {
+	x.spans = append(x.spans, s)
+	x.total += s.Len()
+}
+
+// sleptBefore returns where sleeps of a gap are noted, nil where the step that begins after it does not decode.
+func (w *waitFinder) sleptBefore(g *gapBetween) *idleness {
+	p := sort.Search(len(w.d.Passes), func(p int) bool { return int64(w.d.Passes[p].Start) >= g.span.End })
+	if p == len(w.d.Passes) || w.d.Passes[p].Stage != StageDecode {
+		return nil
 	}
+	if w.slept == nil || w.decodes != p {
+		w.slept, w.decodes = &idleness{kind: idleKind{sleep: true}}, p
+		w.idle = append(w.idle, w.slept)
+		w.gaps[w.slept.kind]++
+	}
+	return w.slept
 }
 
 // host is what the host did for the pass of a kernel; nothing where that is not known.
@@ -191,7 +218,7 @@ type resting struct {
 }
 
 // moments adds the waits of a part of a gap.
-func (w *waitFinder) moments(g *gapBetween, s interval.Span, sil *silence) {
+func (w *waitFinder) moments(g *gapBetween, s interval.Span) {
 	if s.Empty() {
 		return
 	}
@@ -221,12 +248,13 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span, sil *silence) {
 			}
 			rests[i].spans = append(rests[i].spans, s)
 			rests[i].input = rests[i].input || means.For == waits.Input
+		case means.For == waits.Input && means.Sleeps && g.slept != nil:
+			g.slept.add(s)
 		case means.For == waits.Input:
 			w.add(s, finding.NoRequests, true)
 		case w.quiet(&m, th, s):
-			sil.spans = append(sil.spans, s)
-			sil.total += s.Len()
-			sil.off = sil.off || m[timeline.Off].Valid()
+			g.silent.add(s)
+			g.silent.off = g.silent.off || m[timeline.Off].Valid()
 		}
 	})
 	for _, r := range rests {
@@ -273,21 +301,24 @@ func (w *waitFinder) quiet(m *timeline.Moment, th *timeline.Thread, s interval.S
 	return !sample.Valid()
 }
 
-// judgeSilence says what the times are in which nothing was recorded.
-func (w *waitFinder) judgeSilence() {
-	byKey := map[trace.NameID][]int64{}
-	for i := range w.silent {
-		s := &w.silent[i]
-		byKey[s.key] = append(byKey[s.key], s.total)
+// judge says what the idle times are whose kinds show it.
+func (w *waitFinder) judge() {
+	w.idle = slices.DeleteFunc(w.idle, func(x *idleness) bool { return x.total == 0 })
+	lengths := map[idleKind][]int64{}
+	for _, x := range w.idle {
+		lengths[x.kind] = append(lengths[x.kind], x.total)
 	}
-	for i := range w.silent {
-		s := &w.silent[i]
-		cause := finding.UnknownCause
-		if !s.off && regular(byKey[s.key], w.gaps[s.key], s.total) {
-			cause = finding.HostCode
-		}
-		for _, span := range s.spans {
-			w.add(span, cause, cause == finding.UnknownCause && s.total > int64(framework.Pause))
+	for _, x := range w.idle {
+		code := !x.off && regular(lengths[x.kind], w.gaps[x.kind], x.total)
+		for _, span := range x.spans {
+			switch {
+			case x.kind.sleep && !code:
+				w.add(span, finding.NoRequests, true)
+			case code && !x.kind.sleep: // what the thread does in the others has a name
+				w.add(span, finding.HostCode, false)
+			case !code:
+				w.add(span, finding.UnknownCause, x.total > int64(framework.Pause))
+			}
 		}
 	}
 }

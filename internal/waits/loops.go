@@ -47,13 +47,13 @@ var arounds = []struct {
 	{"multiproc_executor.py", "result", Around{Wait: process}},
 	{"multiprocessing/queues.py", "get", Around{Wait: process, Whole: true}},
 	{"dataloader.py", "_try_get_data", Around{Wait: process, Whole: true}},
-	{"v1/engine/core.py", "_process_input_queue", Around{Wait: Wait{Input, finding.Lock}}},
+	{"v1/engine/core.py", "_process_input_queue", Around{Wait: Wait{For: Input, Cause: finding.Lock}}},
 	// sleeps while the cache arrives from elsewhere
 	{"v1/engine/core.py", "_process_engine_step", Around{Wait: process}},
 	{"", "maybe_sleep_on_idle", Around{Wait: message, Whole: true}},
 	{"idle_sleeper.py", "maybe_sleep", Around{Wait: message, Whole: true}},
 	{"", "wait_request", Around{Wait: message, Whole: true}},
-	{"", "_fetch_new_requests", Around{Wait: Wait{Input, finding.Lock}}},
+	{"", "_fetch_new_requests", Around{Wait: Wait{For: Input, Cause: finding.Lock}}},
 	{"", "pace_idle", Around{Wait: process, Whole: true}},
 	{"", "_check_benchmark_disagg_gate", Around{Wait: process}},
 	{"", "get_ready_grammar_requests", Around{Wait: lock, Whole: true}}, // spins until another thread has compiled

@@ -11,8 +11,9 @@ import (
 
 // Wait is what a thread waits for in a call or a function. The zero Wait is nothing, or unknown from the name.
 type Wait struct {
-	For   Awaited       // the sort of thing
-	Cause finding.Cause // of a wait for another thread or process, and of one for input within a step
+	For    Awaited       // the sort of thing
+	Cause  finding.Cause // of a wait for another thread or process, and of one for input within a step
+	Sleeps bool          // it ends after a time, and not by input
 }
 
 // Awaited is the sort of thing that a thread waits for.
@@ -28,15 +29,16 @@ const (
 )
 
 // WaitForThread returns the wait for another thread or process that has a cause.
-func WaitForThread(c finding.Cause) Wait { return Wait{Thread, c} }
+func WaitForThread(c finding.Cause) Wait { return Wait{For: Thread, Cause: c} }
 
 var (
 	lock    = WaitForThread(finding.Lock)
 	gil     = WaitForThread(finding.GIL)
 	process = WaitForThread(finding.OtherProcess)
 	ranks   = WaitForThread(finding.OtherRanks)
-	input   = Wait{Input, finding.SystemCall}
-	message = Wait{Input, finding.OtherProcess} // from another process: a request between two steps
+	input   = Wait{For: Input, Cause: finding.SystemCall}
+	sleep   = Wait{For: Input, Cause: finding.SystemCall, Sleeps: true}
+	message = Wait{For: Input, Cause: finding.OtherProcess} // from another process: a request between two steps
 	wakes   = Wait{For: Nobody}
 	system  = Wait{For: System}
 )
@@ -80,8 +82,8 @@ var osMeanings = []meaning[Wait]{
 	{wakes, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
 	{lock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join",
 		"pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
-	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait",
-		"mq_receive", "msgrcv"}},
+	{input, []string{"poll", "select", "recv", "accept", "sigwait", "mq_receive", "msgrcv"}},
+	{sleep, []string{"sleep"}},
 	{process, []string{"sched_yield"}},
 }
 
@@ -91,7 +93,8 @@ var pythonMeanings = []meaning[Wait]{
 	{process, []string{"acquire of _multiprocessing", "built-in function sched_yield"}},
 	{lock, []string{"acquire of _thread", "'acquire'", "method get of _queue"}},
 	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'",
-		"built-in function sleep", "built-in method sleep", "method 'accept", "method accept"}},
+		"method 'accept", "method accept"}},
+	{sleep, []string{"built-in function sleep", "built-in method sleep"}},
 	{message, []string{"method 'recv", "method recv"}},
 	{system, []string{"built-in function read", "built-in function write", "built-in function pread",
 		"built-in function pwrite", "built-in function fsync", "built-in function fdatasync",
