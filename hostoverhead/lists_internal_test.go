@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -193,6 +194,39 @@ func TestReportOfTwoRanks(t *testing.T) {
 		}
 		if got := strings.Count(b.String(), "     see "); got != 1 {
 			t.Errorf("%d sources of one:\n%s", got, b.String())
+		}
+	}
+}
+
+// TestIdleOutsideSteps: where the GPU idles longer outside the steps than in them, and by what cause most.
+func TestIdleOutsideSteps(t *testing.T) {
+	r := RankVerdict{WindowNS: 300, BusyNS: 100, Headroom: Headroom{IdleNS: 99}, Stages: make([]StageVerdict, 1),
+		Idle: []IdleCause{{Cause: finding.HostCode, NS: 90, StepsNS: 60, Names: []IdleName{{Name: "f", NS: 30}}},
+			{Cause: finding.NoRequests, NS: 71, Names: []IdleName{{NS: 99}, {Name: "n", NS: 36}}},
+			{Cause: finding.Lock, NS: 99, StepsNS: 39}}}
+	want := "outside the steps the GPU is idle for 101 ns of 300 ns (largest cause: no-requests, mostly n, 71 ns); " +
+		"in the steps, "
+	if got := r.outside(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if r.Idle[1].Names[1].NS = 35; strings.Contains(r.outside(), "mostly") {
+		t.Errorf("less than half is most: %q", r.outside())
+	}
+	if r.Headroom.IdleNS = 100; r.outside() != "" {
+		t.Error("half of the idle time is more than half")
+	}
+	if r.Headroom.IdleNS, r.Stages = 99, nil; r.outside() != "" {
+		t.Error("something is outside of no steps")
+	}
+}
+
+// TestBadFiles: the error that a digest has does not name the file again.
+func TestBadFiles(t *testing.T) {
+	for text, want := range map[string]string{"d/f: cut off": "cut off", "open d/f: cut off": "cut off",
+		"cut off": "cut off"} {
+		got := BadRank("run", trace.File{Path: "d/f", Rank: 3}, errors.New(text))
+		if got.Bad != want || got.File != "f" || got.Rank != 3 || got.NameRank != 3 {
+			t.Errorf("%q: %+v", text, got)
 		}
 	}
 }

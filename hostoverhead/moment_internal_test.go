@@ -1,10 +1,12 @@
 package hostoverhead
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer"
@@ -82,6 +84,47 @@ func TestCausesOfMoments(t *testing.T) {
 		}
 		if got, detail := a.l.momentCause(&m, c.between, c.began); got != c.want || detail != c.detail {
 			t.Errorf("%+v: %s, %q; want %s, %q", c, got, details[detail], c.want, details[c.detail])
+		}
+	}
+}
+
+// TestWhatAMomentWaitsIn: what waits has the name of the frame around it where that says why, else its own.
+func TestWhatAMomentWaitsIn(t *testing.T) {
+	const write, grammar, code = "shm_broadcast.py(9): acquire_write", "get_ready_grammar_requests", "a.py(1): f"
+	a, ids := named(write, grammar, code, "gloo:send")
+	a.l.names, a.l.meanings = make([]hostName, a.l.w.t.NumNames()), waits.NewNames(a.l.w.t)
+	for _, c := range []struct{ code, around, want string }{
+		{code, write, write}, {code, grammar, grammar}, {"gloo:send", write, "gloo:send"}, {code, "", code},
+	} {
+		m := timeline.Moment{}
+		for lane, name := range map[int]string{timeline.Code: c.code, timeline.AroundFrame: c.around} {
+			if name != "" {
+				m[lane] = timeline.Piece{Name: ids[name], Kind: event.Frame}
+			}
+		}
+		p := a.l.decide(&gap{d: &deviceWork{}}, &m, interval.Span{End: 10})
+		if got := a.l.w.t.Name(p.code); got != c.want {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// TestGapsBetweenSteps: a gap is between the steps of the kernels on its sides; the host began the later one where its
+// work on it is known.
+func TestGapsBetweenSteps(t *testing.T) {
+	tr := built.Trace(trace.NewBuilder(trace.Options{}))
+	passes := []layer.ForwardPass{{}, {}}
+	passes[0].Host.Start, passes[0].Host.End = 5, 9
+	for _, c := range []struct {
+		pass    []int32
+		between bool
+		began   int64
+	}{{[]int32{-1, 0}, true, 5}, {[]int32{0, 0}, false, 5}, {[]int32{0, 1}, true, math.MaxInt64},
+		{[]int32{0, -1}, true, math.MaxInt64}, {[]int32{-1, -1}, false, math.MaxInt64}, {nil, false, math.MaxInt64}} {
+		g := gap{next: 1, d: &deviceWork{pass: c.pass, path: make([]uint8, 2), layers: &layer.Device{Passes: passes}}}
+		(&ledger{w: &workload{t: tr}}).sides(&g, trace.Event{}, 0)
+		if g.between != c.between || g.began != c.began {
+			t.Errorf("passes %v: between %t, began at %d; want %t, %d", c.pass, g.between, g.began, c.between, c.began)
 		}
 	}
 }

@@ -480,6 +480,7 @@ func TestWhereIdleTimeShows(t *testing.T) {
 		r := &RankVerdict{Worst: []PassHeadroom{{Pass: 3, StartNS: 5, EndNS: 9}},
 			Top: []Gap{{StartNS: 1_500_000, NS: 40, Causes: []IdleName{{Cause: finding.Dependency, NS: 40}}},
 				{StartNS: 2_500_000, NS: 30, Causes: []IdleName{{Cause: finding.Dependency, NS: 30}}},
+				{StartNS: 3_500_000, NS: 40, Causes: []IdleName{{Cause: finding.Dependency, NS: 40}}}, {StartNS: 7, NS: 99},
 				{StartNS: 1, NS: 50, Causes: []IdleName{{Cause: finding.Transfer, NS: 50}}}},
 			Gaps: []GapBucket{{Title: "< 1 µs", Count: 2, TotalNS: 10, Largest: finding.GPUDispatch},
 				{Title: "1–5 µs", Count: 1, TotalNS: 20, Largest: finding.GPUDispatch}, {Title: "5–10 µs",

@@ -233,3 +233,53 @@ func TestInstanceByThePlan(t *testing.T) {
 		}
 	}
 }
+
+// TestCopiesByKernels: kernels that copy are named with the time in which nothing else runs; a copy that is no kernel is
+// idle time's.
+func TestCopiesByKernels(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	add := func(kind event.Kind, name string, start, took, stream int64, id uint64) {
+		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: took, Stream: trace.StreamID(stream),
+			Process: 1, Scope: "a", Thread: 1, Correlation: id})
+	}
+	for i := range int64(9) {
+		at, id := i*2_000_000, uint64(10*i+1)
+		add(event.Annotation, "execute_context_0(0)_generation_8(8)", at, 1_000_000, 7, 0)
+		for k := range uint64(4) {
+			add(event.Runtime, "cudaLaunchKernel", at+int64(k)*1000, 100, 7, id+k)
+		}
+		add(event.Kernel, "gemm", at+10_000, 100_000, 7, id)
+		add(event.Kernel, "__amd_rocclr_copyBuffer", at+90_000, 40_000, 9, id+1) // 20 µs beside the product
+		add(event.Kernel, "__amd_rocclr_copyBuffer", at+150_000, 30_000, 7, id+2)
+		add(event.Memcpy, "Memcpy DtoH", at+200_000, 70_000, 7, id+3)
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Analyze(t.Context(), a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if f.Code != CodeCopies {
+			continue
+		}
+		if f.PerStep != 50*time.Microsecond || !strings.HasPrefix(f.Evidence, "2 of 3 launches under copies and fills.") {
+			t.Errorf("%v: %q", f.PerStep, f.Evidence)
+		}
+		return
+	}
+	t.Errorf("no copies in %+v", r.Findings)
+}
+
+// TestTypesOfLayers: layers have the plan's type, what is outside none.
+func TestTypesOfLayers(t *testing.T) {
+	w := walk{plan: &profile.Plan{Kinds: make([]profile.PlanKind, 2), LayerKinds: []int{0, 1, 0}}}
+	for l, want := range map[int]int{-1: -1, 0: 0, 1: 1, 2: 0, 3: -1} {
+		got := w.kindOf(l)
+		if w.kindIndex(l) != want || want < 0 && got != nil || want >= 0 && got != &w.plan.Kinds[want] {
+			t.Errorf("layer %d: type %d, want %d", l, w.kindIndex(l), want)
+		}
+	}
+}
