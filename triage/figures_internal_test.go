@@ -200,23 +200,30 @@ func TestLongestStretch(t *testing.T) {
 	}
 }
 
+// TestFiguresOfAStage: a step, a token, the operator with most time that is known, and what is exposed of communication
+// in each complete step.
 func TestFiguresOfAStage(t *testing.T) {
-	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50},
-		{Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
-		Exposure: &Exposure{Steps: 2, CompleteSteps: 2, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
-			{Category: "communication", ExposedNS: 4, ExposedPct: 7}}}}
-	text := s.figures()
-	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) +
-		" (7.0%)"
-	if text != want {
-		t.Errorf("%q, want %q", text, want)
+	exposure := func(steps float64) *Exposure {
+		return &Exposure{CompleteSteps: steps, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9000},
+			{Category: "communication", ExposedNS: 3000, ExposedPct: 12}}}
 	}
-	s.StepNS = 0
-	if got := s.figures(); !strings.HasPrefix(got, "?, ") {
-		t.Errorf("%q of a step whose time is not known", got)
-	}
-	if got := (&StageReport{}).figures(); got != "" {
-		t.Errorf("%q of nothing", got)
+	operators := []OperatorRow{{Operator: activity.NoOperator, SharePct: 60}, {Operator: "o_proj", SharePct: 20},
+		{Operator: "qkv_proj", SharePct: 10}}
+	for _, c := range []struct {
+		stage StageReport
+		want  string
+	}{
+		{StageReport{StepNS: 8000, TokenNS: 2000, Operators: operators, Exposure: exposure(2)},
+			"8.00 µs, 2.00 µs/token, top operator o_proj 20.0%, exposed communication 1.50 µs (12.0%)"},
+		{StageReport{Exposure: exposure(0)}, "?, exposed communication 3.00 µs (12.0%)"},
+		{StageReport{StepNS: 8000, Operators: operators[:1]}, "8.00 µs"},
+		{StageReport{Operators: operators[1:]}, "?, top operator o_proj 20.0%"},
+		{StageReport{}, ""},
+		{StageReport{PassStage: layer.StageCapture, StepNS: 8000}, ""},
+	} {
+		if got := c.stage.figures(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 
@@ -329,6 +336,35 @@ func TestStatesOfPaths(t *testing.T) {
 		state, action, sure := a.state(&c.p, a.setting(fusion.Setting{Platform: "cuda"}, c.tokens))
 		if state != c.state || !strings.Contains(action, c.says) || sure != c.sure {
 			t.Errorf("%+v: %q, %q, %v, want %q, %q, %v", c.p, state, action, sure, c.state, c.says, c.sure)
+		}
+	}
+}
+
+// TestKernelsOfARow: a row whose occurrences differ names the kernels of half of them and more, or all where there are
+// none; those with most time, twelve at most, in their order.
+func TestKernelsOfARow(t *testing.T) {
+	row := func(state FuseState, launches ...int) (names []string) {
+		f := &FuseRow{Kind: Split, State: state, Occurrences: 10}
+		for i, n := range launches {
+			f.Evidence = append(f.Evidence, Share{Kernel: fmt.Sprint("k", i), Launches: n, GPUTimeUS: float64(i % 7)})
+		}
+		for _, s := range f.shown() {
+			names = append(names, s.Kernel)
+		}
+		return names
+	}
+	for _, c := range []struct {
+		got, want []string
+	}{
+		{row(StateAvailable, 5, 4, 9), []string{"k0", "k2"}},
+		{row(StateAvailable, 4, 5, 4), []string{"k1"}},
+		{row(StateAvailable, 4, 3), []string{"k0", "k1"}},
+		{row("", 5, 4), []string{"k0", "k1"}},
+		{row(StateAvailable, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9), // k0 and k7 take no time
+			[]string{"k1", "k2", "k3", "k4", "k5", "k6", "k8", "k9", "k10", "k11", "k12", "k13"}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
 }
