@@ -12,9 +12,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// TestPeaksOfTheUser: a product of 4 tokens, 1000 by 500 weights of two bytes: 1 MB at 1 TB/s, 4 MFLOP at 1 TFLOP/s or
-// at
-// 8. The table's own figures stay.
+// TestPeaksOfTheUser: a product of 4 tokens, 1000 by 500 weights of two bytes: 1 MB at 1 TB/s, 4 MFLOP at 1 TFLOP/s, 4
+// or 8. The table's own figures stay.
 func TestPeaksOfTheUser(t *testing.T) {
 	g := &hardware.GPU{FLOP: map[string]hardware.Figure{"bf16": {Value: 8e12}}, Bandwidth: hardware.Figure{Value: 1e12},
 		BusBandwidth: hardware.Figure{Value: 2e12}}
@@ -26,6 +25,7 @@ func TestPeaksOfTheUser(t *testing.T) {
 		bound           string
 	}{
 		{nil, 0.5e-6, 1e-6, boundMemory}, {map[string]float64{"bf16": 1e12}, 4e-6, 1e-6, boundCompute},
+		{map[string]float64{"bf16": 4e12}, 1e-6, 1e-6, boundMemory},
 		{map[string]float64{"memory": 4e12}, 0.5e-6, 0.25e-6, boundCompute},
 	} {
 		o := Options{Peaks: c.peaks}
@@ -42,7 +42,8 @@ func TestPeaksOfTheUser(t *testing.T) {
 }
 
 // TestWorkOfAFusedKernel: a kernel has the work of all operators that it fuses, those of decode passes apart: a router
-// of 64 by 8 and experts of 64 by 32, two of eight for each of 5 tokens; in decode passes a product of 64 by 16 alone.
+// of 64 by 8 and experts of 64 by 32, two of eight for each of 5 tokens; in decode passes a product of 64 by 16 with a
+// norm.
 func TestWorkOfAFusedKernel(t *testing.T) {
 	w := walk{model: &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"},
 		plan: &profile.Plan{}}
@@ -50,7 +51,7 @@ func TestWorkOfAFusedKernel(t *testing.T) {
 	up := profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2}
 	unknown := profile.PlanOp{Operator: opname.Attention}
 	s := &slot{key: key{-1, "router+experts"}, ops: [2][]profile.PlanOp{{unknown, router, up},
-		{{Operator: opname.OProj, K: 64, N: 16}}}}
+		{{Operator: opname.OProj, K: 64, N: 16}, {Width: 8}}}} // and a norm
 	load := Load{Tokens: 5, Requests: 5}
 	got := w.workOf(s, &load, layer.StagePrefill)
 	want := opWork{M: 5, N: 8, K: 64, FLOP: 5120 + 40960, Weights: 1024 + 8*(1-0.2373046875)*4096, LeastWeights: 1024 +

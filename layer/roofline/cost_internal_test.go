@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,16 @@ func TestTextsOfInputs(t *testing.T) {
 	}
 	if in.Values[0] = "7"; in.Value(0) != "7" {
 		t.Error("the first value is lost")
+	}
+	for n, want := range map[int]int{256: 256, 257: 0} { // of a recording no more is read
+		if got := ReadInputs("["+strings.Repeat("[2],", n-1)+"[2]]", "", "", ""); len(got.Dims) != want {
+			t.Errorf("%d inputs: %d are read, want %d", n, len(got.Dims), want)
+		}
+	}
+	for n, want := range map[int]int{64: 64, 65: 0} {
+		if got := ReadInputs("[["+strings.Repeat("2,", n-1)+"2]]", "", "", ""); len(got.Dim(0)) != want {
+			t.Errorf("%d dimensions: %d are read, want %d", n, len(got.Dim(0)), want)
+		}
 	}
 	if got := masks("[False, True, 1, True]"); got != [3]bool{false, true, true} {
 		t.Errorf("masks %v", got)

@@ -234,8 +234,8 @@ func TestInstanceByThePlan(t *testing.T) {
 	}
 }
 
-// TestCopiesByKernels: kernels that copy are named with the time in which nothing else runs; a copy that is no kernel is
-// idle time's.
+// TestCopiesByKernels: kernels that copy are named with the time in which nothing else runs; a copy that is no kernel
+// is idle time's.
 func TestCopiesByKernels(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	add := func(kind event.Kind, name string, start, took, stream int64, id uint64) {

@@ -76,6 +76,8 @@ func TestSee(t *testing.T) {
 			Load{GenerationTokens: 2, GenerationSeen: 7, GenerationPairs: 14, KnownSeen: true}},
 		{"both", Load{Requests: 2, ContextTokens: 8, GenerationTokens: 1}, 7,
 			Load{Requests: 2, ContextTokens: 8, GenerationTokens: 1}},
+		{"one token", Load{Requests: 2, GenerationTokens: 2}, 1,
+			Load{Requests: 2, GenerationTokens: 2, GenerationSeen: 2, GenerationPairs: 2, KnownSeen: true}},
 		{"neither", Load{Requests: 2}, 7, Load{Requests: 2}},
 		{"nothing is said", Load{Requests: 2, GenerationTokens: 2}, 0, Load{Requests: 2, GenerationTokens: 2}},
 	} {

@@ -87,11 +87,10 @@ var opCases = []struct {
 	// a window of one token back: each row sees two at most
 	{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 3, 8, 4), bf16(1, 5, 2, 4), bf16(1, 5, 2, 6), is("0."),
 		is("1."), is("False"), is("1"), is("0")), 960, 680 + 96, 0},
-	// five products: 2·1·2·4·4·(3·8 + 2·8); twice q, k, v, o of 64 elements of 2 B, sums of 4 B
+	// five products: 2·2·3·5·(3·8 + 2·6); twice q, k, v, o of 48, 80, 60 and 36 elements of 2 B, sums of 4 B
 	{"aten::_scaled_dot_product_flash_attention_backward",
-		inputsOf(bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), none,
-			none, none, none, none, none, is("False")), 2560,
-		1024 + 32, 0},
+		inputsOf(bf16(1, 2, 3, 6), bf16(1, 2, 3, 8), bf16(1, 2, 5, 8), bf16(1, 2, 5, 6), bf16(1, 2, 3, 6), none,
+			none, none, none, none, none, is("False")), 2160, 896 + 24, 0},
 	// 7×7 of 3 channels to 64, stride 2: 2·64·1024²·147; 4·(3·2048² + 64·147 + 64·1024²) B
 	{"aten::convolution", inputsOf(fp32(1, 3, 2048, 2048), fp32(64, 3, 7, 7), none, is("(2,2)"), is("(3,3)"),
 		is("(1,1)"), is("False"), is("(0,0)"), is("1")), 19_730_006_016, 318_804_736, 0},

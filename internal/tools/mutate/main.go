@@ -168,7 +168,7 @@ func (b *bench) read() error {
 		}
 		paths = append(paths, s.path)
 		b.binaries = append(b.binaries, binary{path: s.path, dir: words[2]})
-		if below == s.path {
+		if b.pkg != "." && below == s.path {
 			continue // the owner, whose tests count
 		}
 		for _, name := range words[3:] {
