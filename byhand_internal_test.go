@@ -596,7 +596,7 @@ func TestFiguresOfAPage(t *testing.T) {
 	m := passesOf(8, 4*ms, 6*ms, ms)
 	m.d.Passes[2].Stage, m.d.Steady.Pass = layer.StagePrefill, 1
 	m.d.Models = []layer.Model{{Role: layer.RoleLanguage, NumLayers: 32}, {Role: layer.RoleTower, NumLayers: 12}}
-	m.d.Passes[1].Batch = 2
+	m.d.Passes[1].Batch, m.d.Passes[1].Tokens = 2, 1
 	r := &Report{parts: []*reportPart{m}, Passes: []ReportPass{{Index: 0, Stage: layer.StageDecode, Wall: 4 * ms,
 		Idle: ms},
 		{Index: 1, Stage: layer.StageDecode, Wall: 6 * ms, Idle: 2 * ms, Floor: 3 * ms},
@@ -610,7 +610,8 @@ func TestFiguresOfAPage(t *testing.T) {
 	}
 	same(t, "figures", append(got, strings.Join(p.Context, ", ")),
 		"5.00 ms per decode step (mean of 2 of 3 passes, those like pass 1)",
-		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least", "2 requests, 8 tokens, language model: 32 layers, tower: 12 layers, "+
+		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least",
+		"2 requests, 1 token, language model: 32 layers, tower: 12 layers, "+
 			"3 passes, 0 kernels")
 }
 
@@ -643,6 +644,89 @@ func TestIssueByHand(t *testing.T) {
 		if got := strings.Count(text, want); got != n {
 			t.Errorf("%q is there %d times, want %d, in\n%s", want, got, n, text)
 		}
+	}
+	b.Reset()
+	if r.Findings = nil; r.WriteIssue(&b, "") != nil || strings.Contains(b.String(), "strata explain") ||
+		!strings.Contains(b.String(), "No finding above 1% of step time.\n") {
+		t.Errorf("without findings:\n%s", b.String())
+	}
+}
+
+// TestLargestOfSums: of equal ones the first by name, of none none, in whatever order the map has them.
+func TestLargestOfSums(t *testing.T) {
+	for want, sums := range map[string]map[string]time.Duration{"": {}, "a": {"a": 2, "b": 2, "c": 1},
+		"b": {"a": 1, "b": 2}, "z": {"z": 0}} {
+		for range 20 {
+			if got := largest(sums); got != want {
+				t.Fatalf("%v: %q, want %q", sums, got, want)
+			}
+		}
+	}
+}
+
+// TestPageOfLayersWithoutAConfig: it has each remark on what was found, and nothing of floors.
+func TestPageOfLayersWithoutAConfig(t *testing.T) {
+	a := launched(t)
+	d := &a.Devices[0]
+	d.Evidence = append(d.Evidence, layer.Evidence{For: "something", Detail: "seen", Confidence: 0.25})
+	var b strings.Builder
+	if err := WriteLayersHTML(t.Context(), &b, d, trace.None, "name"); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "something: seen (confidence 0.25)") ||
+		strings.Contains(text, "Where the time goes") {
+		t.Errorf("the page:\n%s", text)
+	}
+}
+
+// TestPagesOfReportsWithoutAHost: idle time has causes on the timeline where the host was looked at.
+func TestPagesOfReportsWithoutAHost(t *testing.T) {
+	a := launched(t)
+	m := newPart("f", a, &a.Devices[0])
+	r := &Report{parts: []*reportPart{m}}
+	plain := fmt.Sprintf("%+v", r.drawn(m))
+	gap := hostoverhead.Gap{StartNS: 1000, NS: 500, Causes: []hostoverhead.IdleName{{Cause: finding.HostCode, NS: 500}}}
+	for device, want := range map[trace.DeviceID]bool{m.d.ID: true, m.d.ID + 1: false} {
+		r.host = &hostoverhead.Verdict{Ranks: []hostoverhead.RankVerdict{{Device: device, Top: []hostoverhead.Gap{gap}}}}
+		if got := fmt.Sprintf("%+v", r.drawn(m)) != plain; got != want {
+			t.Errorf("causes of idle time of device %d are drawn: %t", device, got)
+		}
+	}
+}
+
+// TestTrendOfDigests: digests without a date have that of their clock; those of files that could not be read are left
+// out; without either, or with one date alone, there is no trend.
+func TestTrendOfDigests(t *testing.T) {
+	write := func(ranks ...fleet.Rank) *Ranks {
+		var b strings.Builder
+		for _, r := range ranks {
+			r.Run, r.File, r.Health, r.GPU = "run", "f", trace.HealthOK, "H100"
+			for i := range int64(6) {
+				r.Steps = append(r.Steps, fleet.Step{Number: i, Stage: finding.StageDecode, Tokens: 4, Requests: 4,
+					Start: i * 1_000_000, Wall: 1_000_000, Busy: 800_000,
+					Operators: []fleet.Named{{Name: "mlp", NS: 500_000}, {Name: "attention", NS: 300_000}}})
+			}
+			if err := r.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "digests.ndjson")
+		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return &Ranks{Digests: []string{path}}
+	}
+	day := int64(24 * time.Hour)
+	first, second := fleet.Rank{Date: "1970-01-02"}, fleet.Rank{Clock: 4*day + 1}
+	trend, err := write(second, first, fleet.Rank{Bad: "cut off", Date: "1970-01-09"}).Trend(t.Context())
+	if err != nil || trend.Runs != 2 || trend.From != "1970-01-02" || trend.To != "1970-01-05" {
+		t.Errorf("%+v, %v", trend, err)
+	}
+	if _, err := write(first, second, fleet.Rank{}).Trend(t.Context()); !errors.Is(err, fleet.ErrDigest) {
+		t.Errorf("one without a date: %v", err)
+	}
+	if _, err := write(first, fleet.Rank{Clock: day + 1}).Trend(t.Context()); !errors.Is(err, compare.ErrNoMatch) {
+		t.Errorf("two of one day: %v", err)
 	}
 }
 
@@ -704,7 +788,7 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 		r.join(&fleet.Report{Verdict: "All.", Runs: []fleet.Run{{Groups: []fleet.Group{{Collectives: matched}},
 			Shared: []fleet.Shared{shared(idle, 3, spread(1e6, 2e6)), shared(fuse, 8, spread(1e6, 1e6)),
 				shared(exposed, 2, spread(1e6, 2e6)), shared(lone, 1, spread(1e6, 1e6)), shared(wait, 8, spread(0,
-					0))}}}})
+					0))}}, {Shared: []fleet.Shared{shared(idle, 2, spread(1e6, 2e6))}}}}) // another run says it again
 		got := map[string]string{}
 		for _, f := range r.Findings {
 			got[f.Code] = f.Evidence
@@ -716,7 +800,7 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 			delete(want, "c")
 			want["d"] = "Seen. On 2 of 8 ranks."
 		}
-		if d := cmp.Diff(want, got); d != "" || r.Verdict != "All. V." {
+		if d := cmp.Diff(want, got); d != "" || r.Verdict != "All. V." || len(r.Findings) != len(want) {
 			t.Errorf("%d collectives matched, verdict %q (-want +got):\n%s", matched, r.Verdict, d)
 		}
 	}

@@ -66,6 +66,13 @@ func TestAdviceOnOperators(t *testing.T) {
 			t.Errorf("%d of 100 in operators: %q, want %q", c.operators, got.Do, c.want.Do)
 		}
 	}
+	for ns, want := range map[int64]finding.Advice{51: loadAhead, 50: own} { // of a loader of data
+		r := &RankVerdict{Idle: []IdleCause{{Cause: finding.HostCode, Host: true, StepsNS: 100, Names: []IdleName{
+			{Name: "torch/utils/data/dataloader.py: next", StepsNS: ns}}}}}
+		if got := adviceOn(finding.HostCode, r, "vllm", ""); got != want {
+			t.Errorf("%d of 100 in a loader: %q, want %q", ns, got.Do, want.Do)
+		}
+	}
 	for name, want := range map[string]bool{"aten::_to_copy": true, "sgl_kernel::rmsnorm.default": true,
 		"server.py: schedule": false, "at::native::copy_kernel(at::TensorIterator&)": false, "Command Buffer Full": false} {
 		if names.Operator(name) != want {

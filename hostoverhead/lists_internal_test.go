@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -227,6 +229,71 @@ func TestBadFiles(t *testing.T) {
 		got := BadRank("run", trace.File{Path: "d/f", Rank: 3}, errors.New(text))
 		if got.Bad != want || got.File != "f" || got.Rank != 3 || got.NameRank != 3 {
 			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+// TestShareOfTheUser: what the host must cause for YES is the user's, where one is given.
+func TestShareOfTheUser(t *testing.T) {
+	for given, want := range map[float64]float64{0.25: 0.25, 0: defaultParams().MinShare} {
+		if got := (&Options{HostShare: given}).params().MinShare; got != want {
+			t.Errorf("%v given: %v", given, got)
+		}
+	}
+}
+
+// TestTimeOfCopies: that in which something runs, and no kernel.
+func TestTimeOfCopies(t *testing.T) {
+	d := &deviceWork{busy: []interval.Span{{Start: 0, End: 50}}, kernels: []interval.Span{{Start: 0, End: 20}, {Start: 30,
+		End: 43}}}
+	c := (&account{d: d}).transfers(timeSum{wall: 100, busy: 30, kernels: 26})
+	if c == nil || c.NS != 17 || c.StepsNS != 4 || c.Share != 0.04 || len(c.Names) != 1 || c.Names[0].NS != 17 ||
+		c.Names[0].StepsNS != 4 || c.Names[0].Count != 1 {
+		t.Errorf("%+v", c)
+	}
+	d.kernels = d.busy
+	if c := (&account{d: d}).transfers(timeSum{wall: 100}); c != nil {
+		t.Errorf("without copies: %+v", c)
+	}
+}
+
+// TestLargeChanges: more than half as long again, or less than 0.7 times as long, where the change is beyond noise; of
+// others one that large is inconclusive.
+func TestLargeChanges(t *testing.T) {
+	for _, c := range []struct {
+		b           time.Duration
+		significant bool
+		large       bool
+		status      DeltaStatus
+	}{
+		{150_000, true, false, statusRegression}, {150_100, true, true, statusRegression},
+		{70_000, true, false, statusImproved}, {69_900, true, true, statusImproved},
+		{150_100, false, false, statusInconclusive}, {150_000, false, false, ""}, {69_900, false, false, statusInconclusive},
+	} {
+		row := compare.HostRow{Name: "op", Kind: compare.APIKind, Significant: c.significant, Judged: true,
+			Interval: compare.Interval{A: 100_000, B: c.b, Delta: c.b - 100_000}}
+		if got := deltaOf(&row, 1000); got.Large != c.large || got.Status != c.status {
+			t.Errorf("100 µs and %v, significant %t: large %t, %q", c.b, c.significant, got.Large, got.Status)
+		}
+		if got := deltaOf(&row, 60_000); !c.significant && got.Status != "" {
+			t.Errorf("%v: a difference below a finding is %q", c.b, got.Status)
+		}
+	}
+}
+
+// TestStatisticsOfSamples: of the numbers from 1 to 20, the larger ones first, and of one number.
+func TestStatisticsOfSamples(t *testing.T) {
+	var samples []float64
+	for i := range 20 {
+		samples = append(samples, float64(20-i))
+	}
+	for _, c := range []struct {
+		samples []float64
+		want    Stats
+	}{{samples, Stats{N: 20, Avg: 10.5, Min: 1, Max: 20, P50: 11, P90: 19}},
+		{samples[:1], Stats{N: 1, Avg: 20, Min: 20, Max: 20, P50: 20, P90: 20}}, {nil, Stats{}}} {
+		if got := statsOf(c.samples); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.samples, got, c.want)
 		}
 	}
 }

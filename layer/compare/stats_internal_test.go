@@ -476,6 +476,15 @@ func TestSomePasses(t *testing.T) {
 			t.Errorf("%v and %v: %d of %d, %t", c.a, c.b, n, of, ok)
 		}
 	}
+	for class, want := range map[Class]bool{Memory: true, Latency: true, Transfer: false, Waiting: false, OfHost: false} {
+		s := series{class: class, a: usual, b: two} // half of the passes: the mean moves by 5
+		if got := mixed(s, 5/minShare); got != want {
+			t.Errorf("single passes of class %v are tested: %t", class, got)
+		}
+		if mixed(s, 5.1/minShare) {
+			t.Errorf("class %v: less than a finding is tested", class)
+		}
+	}
 }
 
 // TestSentencesOfTheHost: a renamed operation did not change.

@@ -235,7 +235,7 @@ var rowCases = []struct {
 	{"aten::topk", "!h3x4 =2 =0", 12, 24 + 8*10, 0, 0},
 	// Lookups: rows of 6, 4 and 12 B.
 	{"aten::topk", "!h3x4 =2 =-1", 12, 24 + 6*10, 0, 0},
-	{"aten::topk", "!h4 =3 =7", 4, 8 + 3*10, 0, 0},
+	{"aten::topk", "!h4 =3 =1", 4, 8 + 3*10, 0, 0},
 	{"aten::embedding", "!h10x3 l4", 0, 32 + 6 + 24, 0, 32 + 48},
 	{"aten::_embedding_bag", "!h10x3 l4", 0, 32 + 6 + 24, 0, 32 + 48},
 	{"aten::index_select", "!h2x6 =1 l4", 0, 32 + 4 + 16, 0, 32 + 32},

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // readsOf reads a row of letters: n a norm, p a product, a an activation, x experts, t attention, c a convolution, s
-// a scan, o a collective, u unknown, q a quantisation, m a copy.
+// a scan, o a collective, u unknown, q a quantisation, m a copy, A an addition.
 func readsOf(row string) []reading {
 	out := make([]reading, len(row))
 	for i, l := range row {
@@ -18,7 +19,7 @@ func readsOf(row string) []reading {
 			'a': classify.RoleActivation, 'x': classify.RoleExperts, 't': classify.RoleAttention,
 			'c': classify.RoleConv, 's': classify.RoleScan, 'o': classify.RoleCollective, 'u': classify.RoleOther,
 			'q': classify.RoleQuantize, 'm': classify.RoleCopy, 'r': classify.RoleRouter,
-			'R': classify.RoleProductReduce, 'T': classify.RoleAttentionReduce}[l]}
+			'R': classify.RoleProductReduce, 'A': classify.RoleAdd, 'T': classify.RoleAttentionReduce}[l]}
 	}
 	return out
 }
@@ -405,6 +406,75 @@ func TestServants(t *testing.T) {
 		w.serve()
 		if got := w.found[at].Operator; got != c.want {
 			t.Errorf("%s: %s, want %s", c.row, got, c.want)
+		}
+	}
+}
+
+// unitsOf are units of layers, each a row of letters, on one stream.
+func unitsOf(layers ...string) (p *Pass, units []unit) {
+	p = &Pass{}
+	for l, row := range layers {
+		for _, r := range readsOf(row) {
+			units = append(units, unit{kernels: []int{len(p.Kernels)}, acts: r.acts, label: int32(l)})
+			p.Kernels = append(p.Kernels, Kernel{Layer: int32(l)})
+		}
+	}
+	return p, units
+}
+
+// TestWhatLeadsToAttention: keys come from a low rank where they do so in most layers with a product before attention;
+// a second attention crosses where products lead to it.
+func TestWhatLeadsToAttention(t *testing.T) {
+	const plain, low, ranked, cross, bare = "npt", "nppnpt", "npnppnpt", "nptpt", "nptt"
+	for _, c := range []struct {
+		layers       []string
+		rank, ranked bool
+		crossed      []int
+	}{
+		{[]string{low}, true, false, nil}, {[]string{ranked}, true, true, nil}, {[]string{plain}, false, false, nil},
+		{[]string{low, plain}, false, false, nil}, {[]string{low, plain, low}, true, false, nil},
+		{[]string{ranked, low, plain}, true, false, nil}, {[]string{plain, plain, ranked}, false, false, nil},
+		{[]string{plain, cross, bare}, false, false, []int{1}}, {[]string{cross, plain}, false, false, []int{0}},
+		{[]string{"t", "t", low}, true, false, nil},
+		{[]string{"nppnxt", low, plain}, false, false, nil}, // experts lie between
+	} {
+		p, units := unitsOf(c.layers...)
+		seen := make([]shape, len(c.layers))
+		// what is in no layer that is present says nothing
+		for _, label := range []int32{-1, int32(len(seen))} {
+			for _, r := range readsOf("npt") {
+				units = append(units, unit{kernels: []int{0}, acts: r.acts, label: label})
+			}
+		}
+		rank, ranked := inputsOf(p, units, seen)
+		if rank != c.rank || ranked != c.ranked {
+			t.Errorf("%q: low rank %t, of queries %t; want %t, %t", c.layers, rank, ranked, c.rank, c.ranked)
+		}
+		for l := range seen {
+			if seen[l].crossed != slices.Contains(c.crossed, l) {
+				t.Errorf("%q: layer %d crosses: %t", c.layers, l, seen[l].crossed)
+			}
+		}
+	}
+}
+
+// TestNormsOfSums: norms between a part and its sum, one a layer at least, are after the parts; where as many feed
+// products, they end parts that a norm begins.
+func TestNormsOfSums(t *testing.T) {
+	for _, c := range []struct {
+		row         string
+		layers      int
+		after, ends bool
+	}{
+		{"pnA", 1, true, false}, {"pnA", 2, false, false}, {"pnAnp", 1, false, true}, {"pnAxnAnp", 2, true, false},
+		{"pnAnpxnAnp", 2, false, true}, {"anA", 1, false, false}, {"pna", 1, false, false}, {"pAn", 1, false, false},
+	} {
+		var units []unit
+		for _, r := range readsOf(c.row) {
+			units = append(units, unit{acts: r.acts})
+		}
+		if after, ends := normsOfSums(units, c.layers); after != c.after || ends != c.ends {
+			t.Errorf("%s of %d layers: after %t, ends %t", c.row, c.layers, after, ends)
 		}
 	}
 }
