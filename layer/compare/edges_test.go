@@ -151,9 +151,13 @@ func TestCorrelation(t *testing.T) {
 
 // Steps that jump count as those beside them, and an operation that most steps lack has no typical one.
 func TestCalm(t *testing.T) {
-	x := []float64{90, 9, 10, 11, 90, 13, 12, 80, 90}
-	if got, want := calm(x), []float64{9, 9, 10, 11, 12, 13, 12, 12, 12}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	for _, c := range [][2][]float64{
+		{{90, 9, 10, 11, 90, 13, 12, 80, 90}, {9, 9, 10, 11, 12, 13, 12, 12, 12}},
+		{{9, 90, 11, 10, 12, 8}, {9, 10, 11, 10, 12, 8}}, // beside the first
+	} {
+		if got := calm(c[0]); !slices.Equal(got, c[1]) {
+			t.Errorf("%v: %v, want %v", c[0], got, c[1])
+		}
 	}
 	if got := typicalStep([]float64{0, 0, 5, 0}); got != 0 {
 		t.Errorf("rare: %v", got)
