@@ -23,7 +23,9 @@ func extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt,
 		k++
 	}
 	if k < sn && k < tn {
-		ns, nt, score = extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
+		const width = 2*maxBand + 1
+		var rows [2 * width]int
+		ns, nt, score = alignBand(rows[:], maxDrop, s, si+step*k, sn-k, t, ti+step*k, tn-k, step, nil)
 	}
 	return k + ns, k + nt, k*scoreName + score
 }
@@ -31,47 +33,54 @@ func extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt,
 // dead is the score of a path that was given up.
 const dead = -1 << 20
 
-// extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the
-// paths that have not lost too much against the best are followed.
-func extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT, bestScore int) {
-	const room = 128 // no allocation for the usual band
-	var rows [2 * room]int
-	width := 2*maxBand + 1
-	prev, cur := rows[:min(width, room)], rows[room:room+min(width, room)]
-	if width > room {
-		prev, cur = make([]int, width), make([]int, width)
+// Where the best path to two ends of an alignment comes from.
+const (
+	fromBoth = iota + 1 // the kernels before them are aligned
+	fromS               // the one of s is foreign to t
+	fromT               // the one of t is missing in s
+)
+
+// alignBand aligns n kernels of s with m of t, along the diagonal: rows has room for two rows of a band around it. Only
+// paths that have not lost more than drop against the best are followed. It returns the ends with the best score, and
+// that score; ways, where it is not nil, gets where the best path to each two ends comes from.
+func alignBand(rows []int, drop int, s *Sequence, si, n int, t *Sequence, ti, m, step int, ways []uint8) (bestS,
+	bestT, bestScore int) {
+	width := len(rows) / 2
+	band := width / 2
+	for d := range rows {
+		rows[d] = dead
 	}
-	for d := range prev {
-		prev[d], cur[d] = dead, dead
-	}
-	from, to := maxBand, maxBand // range of prev that is alive
-	for d := maxBand; d < width; d++ {
-		if prev[d] = (d - maxBand) * scoreGap; prev[d] < -maxDrop-scoreName {
-			break
+	prev, cur := rows[:width], rows[width:]
+	from, to := band, band // range of prev that is alive
+	for d := band; d < width && (d-band)*scoreGap >= -drop-scoreName; d++ {
+		prev[d], to = (d-band)*scoreGap, d
+		if ways != nil {
+			ways[d] = fromT
 		}
-		to = d
 	}
-	for i := 1; i <= sn; i++ {
+	for i := 1; i <= n; i++ {
 		first, last := width, -1
 		for d := max(0, from-1); d < width && (d <= to || cur[d-1] > dead); d++ {
-			j := i + d - maxBand
-			if j < 0 || j > tn {
+			j := i + d - band
+			if j < 0 || j > m {
 				continue
 			}
-			best := dead
-			if d+1 < width && prev[d+1] > dead { // gap in t
-				best = prev[d+1] + scoreGap
-			}
-			if d > 0 && cur[d-1] > dead { // gap in s
-				best = max(best, cur[d-1]+scoreGap)
-			}
+			best, way := dead, uint8(0)
 			if j > 0 && prev[d] > dead {
-				best = max(best, prev[d]+scoreOf(s, si+step*(i-1), t, ti+step*(j-1)))
+				best, way = prev[d]+scoreOf(s, si+step*(i-1), t, ti+step*(j-1)), fromBoth
 			}
-			if best < bestScore-maxDrop {
+			if d+1 < width && prev[d+1] > dead && prev[d+1]+scoreGap > best {
+				best, way = prev[d+1]+scoreGap, fromS
+			}
+			if d > 0 && cur[d-1] > dead && cur[d-1]+scoreGap > best {
+				best, way = cur[d-1]+scoreGap, fromT
+			}
+			if best < bestScore-drop {
 				continue
 			}
-			cur[d], first, last = best, min(first, d), d
+			if cur[d], first, last = best, min(first, d), d; ways != nil {
+				ways[i*width+d] = way
+			}
 			if best > bestScore {
 				bestScore, bestS, bestT = best, i, j
 			}
@@ -129,52 +138,22 @@ func alignRanges(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, set f
 	}
 }
 
-// alignMiddle is the banded Needleman–Wunsch alignment of n kernels of s with m of t. set is called for each j in
-// [0, m) with the position i in [0, n] where j begins, and whether kernel i is aligned with it.
+// alignMiddle aligns all of n kernels of s with all of m of t. set is called for each j in [0, m) with the position i
+// in [0, n] where j begins, and whether kernel i is aligned with it.
 func alignMiddle(s *Sequence, si, n int, t *Sequence, ti, m, band int, set func(j, i int, both bool)) {
 	width := 2*band + 1
-	row := make([]int, width)
-	next := make([]int, width)
-	from := make([]uint8, (n+1)*width) // 1 diagonal, 2 consumes s, 3 consumes t
-	for d := range row {
-		row[d] = dead
-		if j := d - band; j >= 0 && j <= m {
-			row[d] = j * scoreGap
-			from[d] = 3
-		}
-	}
-	for i := 1; i <= n; i++ {
-		for d := range next {
-			next[d] = dead
-			j := i + d - band
-			if j < 0 || j > m {
-				continue
-			}
-			best, dir := dead, uint8(0)
-			if j > 0 && row[d] > dead {
-				best, dir = row[d]+scoreOf(s, si+i-1, t, ti+j-1), 1
-			}
-			if d+1 < width && row[d+1] > dead && row[d+1]+scoreGap > best {
-				best, dir = row[d+1]+scoreGap, 2
-			}
-			if d > 0 && next[d-1] > dead && next[d-1]+scoreGap > best {
-				best, dir = next[d-1]+scoreGap, 3
-			}
-			next[d], from[i*width+d] = best, dir
-		}
-		row, next = next, row
-	}
+	ways := make([]uint8, (n+1)*width)
+	alignBand(make([]int, 2*width), -dead/2, s, si, n, t, ti, m, +1, ways)
 	for i, j := n, m; j > 0; {
-		d := j - i + band
-		dir := uint8(3)
-		if d >= 0 && d < width {
-			dir = from[i*width+d]
+		way := uint8(fromT)
+		if d := j - i + band; d >= 0 && d < width {
+			way = ways[i*width+d]
 		}
 		switch {
-		case dir == 1:
+		case way == fromBoth:
 			i, j = i-1, j-1
 			set(j, i, true)
-		case dir == 2 && i > 0:
+		case way == fromS && i > 0:
 			i--
 		default:
 			j--
