@@ -125,6 +125,7 @@ type ledger struct {
 	names    []hostName                             // by name, as far as they were asked for
 	cache    [cachedNames]cachedName                // of the account at hand
 	work     []interval.Span                        // of the host on the passes of the device at hand
+	piece    idlePiece                              // at hand
 }
 
 func newLedger(w *workload, p *params) *ledger {
@@ -154,13 +155,11 @@ func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) er
 		l.spare = append(l.spare, s.Now)
 	}
 	l.threads, l.work = map[trace.ThreadIndex]*timeline.Thread{}, workOf(d)
-	var p idlePiece
 	var length int64
-	emit := func(s interval.Span, piece idlePiece) {
-		if !s.Empty() {
-			p = piece
-			p.span, p.gap = s, length
-			f(&p)
+	emit := func(p *idlePiece) {
+		if !p.span.Empty() {
+			p.gap = length
+			f(p)
 		}
 	}
 	w := gapWalker{l: l, d: d, next: 1, lastEnd: math.MinInt64}
@@ -271,22 +270,25 @@ func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
 }
 
 // explain gives every part of an idle span its cause.
-func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idlePiece)) {
+func (l *ledger) explain(g *gap, s interval.Span, emit func(*idlePiece)) {
+	p := &l.piece
 	if l.doubted && !g.replay {
-		emit(s, idlePiece{cause: finding.UnknownCause, detail: detailDoubted, next: g.next})
+		*p = idlePiece{span: s, cause: finding.UnknownCause, detail: detailDoubted, next: g.next}
+		emit(p)
 		return
 	}
 	th, part := l.hostPart(g, s)
 	if !part.Empty() {
 		l.findDrain(g, th)
-		l.host(g, th, part, func(s interval.Span, p idlePiece) { l.drained(g, s, p, emit) })
+		l.host(g, th, part, func() { l.drained(g, p, emit) })
 	}
 	way := interval.Span{Start: max(s.Start, part.End), End: s.End} // of the kernel to the device
 	if part.Empty() {
 		way = s
 	}
 	launched, soon := g.launch.Valid() && g.launch.Thread() >= 0, way.Len() <= int64(l.p.QueuedLimit)
-	c, p := finding.Dependency, idlePiece{detail: detailLate, next: g.next}
+	c := finding.Dependency
+	*p = idlePiece{span: way, detail: detailLate, next: g.next}
 	switch {
 	case soon && (g.replay || !launched && g.graph):
 		c, p.detail = finding.GPUDispatch, detailInGraph
@@ -307,7 +309,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		p.detail = detailStalled
 	}
 	p.cause = c
-	l.drained(g, way, p, emit)
+	l.drained(g, p, emit)
 }
 
 // findDrain looks for the call that had emptied the queue when the gap opened.
@@ -333,19 +335,21 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 }
 
 // drained books host work after the call that emptied the queue on that call.
-func (l *ledger) drained(g *gap, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
+func (l *ledger) drained(g *gap, p *idlePiece, emit func(*idlePiece)) {
+	s := p.span
 	if g.drain.lead == 0 || s.Start < g.drain.end || p.cause.Group() != finding.HostWork {
-		emit(s, p)
+		emit(p)
 		return
 	}
 	if g.between {
 		p.drain = g.drain.name
-		emit(s, p)
+		emit(p)
 		return
 	}
-	cut := s.Clip(interval.Span{Start: s.Start, End: g.drain.end + g.drain.lead})
-	on := p
+	on := *p
+	on.span = s.Clip(interval.Span{Start: s.Start, End: g.drain.end + g.drain.lead})
 	on.cause, on.api, on.detail = g.drain.cause, g.drain.name, detailCatchUp
-	emit(cut, on)
-	emit(interval.Span{Start: max(s.Start, cut.End), End: s.End}, p)
+	emit(&on)
+	p.span.Start = max(s.Start, on.span.End)
+	emit(p)
 }

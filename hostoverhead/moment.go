@@ -32,25 +32,27 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 	return found
 }
 
-// host explains a span by what a thread was doing.
-func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
+// host explains a span by what a thread was doing: each part is the piece at hand when emit is called.
+func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func()) {
 	thread := l.threads[th]
+	list := g.d.layers.Waits()
 	var m timeline.Moment
-	thread.Now.Moments(span, &m, timeline.HostLanes, func(s interval.Span) {
+	thread.Now.Moments(span, &m, func(s interval.Span) {
 		m[timeline.Sampled] = thread.Sampled(l.w.t, s)
-		list := g.d.layers.Waits()
 		at := sort.Search(len(list), func(i int) bool { return int64(list[i].End) > s.Start })
 		for ; at < len(list) && int64(list[at].Start) < s.End; at++ {
 			w := &list[at]
 			before, inside := s, s.Clip(interval.Span{Start: int64(w.Start), End: int64(w.End)})
 			before.End = inside.Start
-			emit(before, l.decide(g, &m, before))
-			p := l.decide(g, &m, inside)
-			p.cause, p.detail = g.unnamed(w.Cause, waitDetail(w.Cause, &m))
-			emit(inside, p)
+			l.decide(g, &m, before)
+			emit()
+			l.decide(g, &m, inside)
+			l.piece.cause, l.piece.detail = g.unnamed(w.Cause, waitDetail(w.Cause, &m))
+			emit()
 			s.Start = inside.End
 		}
-		emit(s, l.decide(g, &m, s))
+		l.decide(g, &m, s)
+		emit()
 	})
 }
 
@@ -67,9 +69,10 @@ func waitDetail(c finding.Cause, m *timeline.Moment) uint8 {
 	return detailNone
 }
 
-// decide is the piece of idle time that a moment makes.
-func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
-	p := idlePiece{next: g.next, rng: m[timeline.Ranges].Name, code: m[timeline.Code].Name}
+// decide makes the piece at hand that of a moment.
+func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) {
+	p := &l.piece
+	*p = idlePiece{span: s, next: g.next, rng: m[timeline.Ranges].Name, code: m[timeline.Code].Name}
 	p.step = l.name(p.rng).step || l.encloses(&m[timeline.Ranges])
 	if p.rng == 0 {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
@@ -81,7 +84,6 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 		p.code = around.Name // what it waits in says more than the call in which it does
 	}
 	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
-	return p
 }
 
 // unnamed takes host time without a name back where the launch that it should lead to was not recorded, either.
@@ -177,7 +179,7 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.C
 		return finding.HostCode, detailNone
 	case m[timeline.Sampled].Valid():
 		return finding.HostCode, detailSampled
-	case began, call.Span.Len() <= int64(l.p.Unnamed): // for so long it made no call
+	case began, m.WithoutCall() <= int64(l.p.Unnamed): // for so long it made no call
 		return finding.HostCode, detailUnnamed
 	}
 	return finding.UnknownCause, detailQuiet

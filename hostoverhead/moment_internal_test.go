@@ -80,7 +80,7 @@ func TestCausesOfMoments(t *testing.T) {
 		m := timeline.Moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code),
 			piece(c.ran)}
 		if c.call == "" {
-			m[timeline.Calls].Span.End = int64(c.quiet)
+			m[timeline.Calls].Span.End, m[timeline.Over].Span.End = int64(c.quiet), int64(c.quiet)
 		}
 		if got, detail := a.l.momentCause(&m, c.between, c.began); got != c.want || detail != c.detail {
 			t.Errorf("%+v: %s, %q; want %s, %q", c, got, details[detail], c.want, details[c.detail])
@@ -102,8 +102,8 @@ func TestWhatAMomentWaitsIn(t *testing.T) {
 				m[lane] = timeline.Piece{Name: ids[name], Kind: event.Frame}
 			}
 		}
-		p := a.l.decide(&gap{d: &deviceWork{}}, &m, interval.Span{End: 10})
-		if got := a.l.w.t.Name(p.code); got != c.want {
+		a.l.decide(&gap{d: &deviceWork{}}, &m, interval.Span{End: 10})
+		if got := a.l.w.t.Name(a.l.piece.code); got != c.want {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
 	}

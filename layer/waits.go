@@ -230,7 +230,7 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span) {
 	th.Move([]interval.Span{s})
 	var m timeline.Moment
 	var rests []resting
-	th.Now.Moments(s, &m, timeline.HostLanes, func(s interval.Span) {
+	th.Now.Moments(s, &m, func(s interval.Span) {
 		if s.Start >= g.began {
 			return
 		}
@@ -293,7 +293,7 @@ func (w *waitFinder) momentWait(m *timeline.Moment, around *timeline.Piece) wait
 
 // quiet reports whether nothing is recorded at a moment, or only that the thread does not run.
 func (w *waitFinder) quiet(m *timeline.Moment, th *timeline.Thread, s interval.Span) bool {
-	if m[timeline.Calls].Span.Len() <= int64(Unnamed) || m[timeline.System].Valid() || m[timeline.Ranges].Valid() ||
+	if m.WithoutCall() <= int64(Unnamed) || m[timeline.System].Valid() || m[timeline.Ranges].Valid() ||
 		m[timeline.Code].Valid() {
 		return false
 	}

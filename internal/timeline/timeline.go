@@ -50,8 +50,8 @@ type Timeline [numLanes][]Piece
 // Moment is what a thread did during a span: a piece of each lane, invalid where there is none.
 type Moment [numLanes]Piece
 
-// HostLanes are those that show what a thread did or waited for, in the order of lookup.
-var HostLanes = []int{Over, Calls, System, Off, Ranges, Code, AroundRange, AroundFrame}
+// hostLanes are those that show what a thread did or waited for.
+var hostLanes = []int{Over, Calls, System, Off, Ranges, Code, AroundRange, AroundFrame}
 
 // Around is the range or frame within which waits have a meaning of their own; an invalid one for none.
 func (m *Moment) Around() *Piece {
@@ -61,132 +61,164 @@ func (m *Moment) Around() *Piece {
 	return &m[AroundFrame]
 }
 
-// sources are what lanes are made of: the lane of the trace, whether the innermost events count, and which.
-var sources = map[int]struct {
+// WithoutCall is for how long the thread made no call around a moment without one.
+func (m *Moment) WithoutCall() int64 { return m[Calls].Span.Clip(m[Over].Span).Len() }
+
+// sources are what lanes are made of: the lane of the trace, whether the innermost events count, and which. Those of
+// one lane of the trace are together, the innermost events first.
+var sources = []struct {
+	in     int
 	lane   event.Lane
 	nested bool
-	keep   func(trace.Event) bool
+	keep   func(trace.Event) bool // nil: all, or those around what waits
 }{
-	Over: {event.LaneSync, false, func(e trace.Event) bool {
-		return e.Kind() == event.Overhead &&
-			isProfilerOverhead(e.Name())
+	{Over, event.LaneSync, false, func(e trace.Event) bool {
+		return e.Kind() == event.Overhead && isProfilerOverhead(e.Name())
 	}},
-	Calls:  {event.LaneLaunch, false, nil},
-	System: {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
-	Off:    {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
-	Ranges: {event.LaneAnnotation, true, func(e trace.Event) bool {
-		return e.Kind() == event.Annotation ||
-			e.Kind() == event.Range
+	{System, event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
+	{Off, event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
+	{Calls, event.LaneLaunch, false, nil},
+	{Ranges, event.LaneAnnotation, true, func(e trace.Event) bool {
+		return e.Kind() == event.Annotation || e.Kind() == event.Range
 	}},
-	AroundRange: {event.LaneAnnotation, false, nil},
-	AroundFrame: {event.LanePython, false, nil},
-	frames:      {event.LanePython, true, nil},
-	ops:         {event.LaneOp, true, nil},
+	{AroundRange, event.LaneAnnotation, false, nil},
+	{frames, event.LanePython, true, nil},
+	{AroundFrame, event.LanePython, false, nil},
+	{ops, event.LaneOp, true, nil},
 }
 
-// stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with
-// the gaps, so that only the pieces of a few gaps exist at a time.
-type stream struct {
-	t      *trace.Trace
-	lane   event.Lane
-	next   int // row of the lane
-	end    int // of the thread's rows
-	keep   func(trace.Event) bool
-	nested bool    // innermost events; else outermost ones
-	stack  []Piece // open events, outermost first; ends do not increase
-	at     int64   // up to here pieces were given out
-	missed int64   // end of the last nested event that lies in none of the spans
+// reader gives what a thread did in one lane of the trace to the lanes that are made of it, in order of time, as far
+// as it is asked for: its position moves on with the gaps, so that only the pieces of a few gaps exist at a time.
+type reader struct {
+	t         *trace.Trace
+	lane      event.Lane
+	next, end int // rows of the lane
+	streams   []stream
 }
 
-// newStream starts at the first event of a thread in a lane.
-func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested bool,
-	keep func(trace.Event) bool) *stream {
-	n := t.Len(lane)
-	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
-	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
-	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64,
-		missed: math.MinInt64}
-}
-
-// pieces are those in the chosen spans, which are in order, disjoint and after those of earlier calls. Nested events
-// become pieces of the innermost one: the lane is sorted by start, longest first, so an event comes after those
-// around it. Events that overlap without nesting are cut at the end of the one that began first.
-func (s *stream) pieces(spans []interval.Span, out []Piece) []Piece {
-	if len(spans) == 0 {
-		return out
+// read makes the pieces in the chosen spans, which are in order, disjoint and after those of earlier calls.
+func (r *reader) read(spans []interval.Span) {
+	for i := range r.streams {
+		s := &r.streams[i]
+		s.spans, s.from, s.ahead, s.out = spans, 0, 0, s.out[:0]
 	}
-	to, from, ahead := spans[len(spans)-1].End, 0, 0
-	for ; s.next < s.end; s.next++ {
-		e := s.t.LaneAt(s.lane, s.next)
+	if len(spans) == 0 {
+		return
+	}
+	to := spans[len(spans)-1].End
+rows:
+	for r.next < r.end {
+		e := r.t.LaneAt(r.lane, r.next)
 		span := SpanOf(e)
 		if span.Start >= to {
 			break
 		}
-		if span.Start < s.missed || span.Empty() || s.keep != nil && !s.keep(e) {
+		r.next++
+		if span.Empty() {
 			continue
 		}
-		if n := len(s.stack); s.nested {
-			for n > 0 && s.stack[n-1].Span.End <= span.Start {
-				n--
+		for i := range r.streams {
+			if end, ok := r.streams[i].take(e, span); !ok {
+				r.skip(end)
+				continue rows
 			}
-			if n > 0 {
-				span.End = min(span.End, s.stack[n-1].Span.End)
-			}
-			for spans[ahead].End <= span.Start {
-				ahead++
-			}
-			if span.End <= spans[ahead].Start { // between two spans, and so is all that is in it
-				s.missed = span.End
-				continue
-			}
-			out = s.close(span.Start, spans, &from, out)
-			s.at = max(s.at, span.Start)
-		} else if n > 0 {
-			if span.End <= s.stack[0].Span.End {
-				continue
-			}
-			span.Start = max(span.Start, s.stack[0].Span.End)
-			out = s.close(span.Start, spans, &from, out)
 		}
-		s.stack = append(s.stack, Piece{span, e.ID(), e.NameID(), e.Kind()})
 	}
-	return s.close(to, spans, &from, out)
+	for i := range r.streams {
+		r.streams[i].close(to)
+	}
+}
+
+// skip passes over the rows that begin before a time, one or thousands.
+func (r *reader) skip(to int64) {
+	step := 1
+	for r.next+step <= r.end && int64(r.t.LaneAt(r.lane, r.next+step-1).Start()) < to {
+		r.next += step
+		step *= 2
+	}
+	r.next += sort.Search(min(step-1, r.end-r.next), func(i int) bool {
+		return int64(r.t.LaneAt(r.lane, r.next+i).Start()) >= to
+	})
+}
+
+// stream makes the pieces of one lane. Nested events become pieces of the innermost one: they come by start, longest
+// first, so an event comes after those around it. Events that overlap without nesting are cut at the end of the one
+// that began first.
+type stream struct {
+	in     int // its lane
+	keep   func(trace.Event) bool
+	nested bool    // innermost events; else outermost ones
+	stack  []Piece // open events, outermost first; ends do not increase
+	at     int64   // up to here pieces were given out
+
+	spans []interval.Span // moved to
+	from  int             // the first of them that may hold a part of the next piece
+	ahead int             // the first of them that ends after the last event began
+	out   []Piece
+}
+
+// take adds an event. It is false where a nested one lies in none of the spans, and so does all that begins before
+// the time that is returned.
+func (s *stream) take(e trace.Event, span interval.Span) (end int64, ok bool) {
+	if s.keep != nil && !s.keep(e) {
+		return 0, true
+	}
+	if n := len(s.stack); s.nested {
+		for n > 0 && s.stack[n-1].Span.End <= span.Start {
+			n--
+		}
+		if n > 0 {
+			span.End = min(span.End, s.stack[n-1].Span.End)
+		}
+		for s.spans[s.ahead].End <= span.Start {
+			s.ahead++
+		}
+		if span.End <= s.spans[s.ahead].Start { // between two spans
+			return span.End, false
+		}
+		s.close(span.Start)
+		s.at = max(s.at, span.Start)
+	} else if n > 0 {
+		if span.End <= s.stack[0].Span.End {
+			return 0, true
+		}
+		span.Start = max(span.Start, s.stack[0].Span.End)
+		s.close(span.Start)
+	}
+	s.stack = append(s.stack, Piece{span, e.ID(), e.NameID(), e.Kind()})
+	return 0, true
 }
 
 // close gives out what is open up to a time, and drops what ends by then.
-func (s *stream) close(to int64, spans []interval.Span, from *int, out []Piece) []Piece {
+func (s *stream) close(to int64) {
 	for len(s.stack) > 0 {
 		top := s.stack[len(s.stack)-1]
 		end := min(to, top.Span.End)
-		piece := top
-		piece.Span = interval.Span{Start: max(s.at, top.Span.Start), End: end}
-		out = clip(out, spans, from, piece)
+		if piece := (interval.Span{Start: max(s.at, top.Span.Start), End: end}); !piece.Empty() {
+			s.clip(top, piece)
+		}
 		s.at = max(s.at, end)
 		if top.Span.End > to {
-			return out
+			return
 		}
 		s.stack = s.stack[:len(s.stack)-1]
 	}
-	return out
 }
 
-// clip appends the parts of a piece that lie in the chosen spans; from is the first that may, and moves on.
-func clip(out []Piece, spans []interval.Span, from *int, p Piece) []Piece {
-	s := p.Span
-	for *from < len(spans) && spans[*from].End <= s.Start {
-		*from++
+// clip gives out the parts of a piece's span that lie in the chosen spans.
+func (s *stream) clip(p Piece, span interval.Span) {
+	for s.from < len(s.spans) && s.spans[s.from].End <= span.Start {
+		s.from++
 	}
-	for i := *from; i < len(spans) && spans[i].Start < s.End; i++ {
-		if p.Span = s.Clip(spans[i]); !p.Span.Empty() {
-			out = append(out, p)
-		}
+	for i := s.from; i < len(s.spans) && s.spans[i].Start < span.End; i++ {
+		p.Span = span.Clip(s.spans[i])
+		s.out = append(s.out, p)
 	}
-	return out
 }
 
 // Thread are the lanes of one thread, and its timeline in the gaps at hand.
 type Thread struct {
-	streams [numLanes]*stream
+	readers []reader
 	samples []trace.EventID // moments at which it was found running
 	Now     Timeline        // in the spans moved to
 }
@@ -197,18 +229,31 @@ type Thread struct {
 func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.EventID,
 	around func(trace.NameID) bool) *Thread {
 	s := &Thread{samples: samples, Now: room}
-	for lane, x := range sources {
+	for _, x := range sources {
 		keep := x.keep
-		if lane == AroundRange || lane == AroundFrame {
+		if x.in == AroundRange || x.in == AroundFrame {
+			if around == nil {
+				continue
+			}
 			keep = func(e trace.Event) bool { return around(e.NameID()) }
 		}
-		if s.streams[lane] = newStream(t, x.lane, th, x.nested, keep); around == nil && lane >= AroundRange &&
-			lane <= AroundFrame {
-			s.streams[lane].end = s.streams[lane].next
+		if n := len(s.readers); n == 0 || s.readers[n-1].lane != x.lane {
+			next, end := rows(t, x.lane, th)
+			s.readers = append(s.readers, reader{t: t, lane: x.lane, next: next, end: end})
 		}
+		r := &s.readers[len(s.readers)-1]
+		r.streams = append(r.streams, stream{in: x.in, keep: keep, nested: x.nested, at: math.MinInt64,
+			out: room[x.in]})
 	}
 	s.Move(nil)
 	return s
+}
+
+// rows are those of a thread in a lane.
+func rows(t *trace.Trace, lane event.Lane, th trace.ThreadIndex) (next, end int) {
+	n := t.Len(lane)
+	next = sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
+	return next, next + sort.Search(n-next, func(i int) bool { return t.LaneAt(lane, next+i).Thread() > th })
 }
 
 // SamplesOf lists the moments at which a thread was found running.
@@ -224,8 +269,12 @@ func SamplesOf(t *trace.Trace, th trace.ThreadIndex) (found []trace.EventID) {
 // Move makes the timeline of the chosen spans, which are in order and after those of earlier calls.
 func (s *Thread) Move(spans []interval.Span) {
 	n := &s.Now
-	for lane := range sources {
-		n[lane] = s.streams[lane].pieces(spans, n[lane][:0])
+	for i := range s.readers {
+		r := &s.readers[i]
+		r.read(spans)
+		for k := range r.streams {
+			n[r.streams[k].in] = r.streams[k].out
+		}
 	}
 	n[Code] = overlay(n[Code][:0], n[frames], n[ops])
 }
@@ -272,36 +321,40 @@ func overlay(out, bottom, top []Piece) []Piece {
 	return append(out, top[i:]...)
 }
 
-// Moments splits span by what lanes hold, one after the other: f gets every part with the piece of each lane that
-// covers it.
-func (n *Timeline) Moments(span interval.Span, m *Moment, lanes []int, f func(interval.Span)) {
-	if len(lanes) == 0 {
-		f(span)
-		return
+// Moments splits span by what the lanes hold: f gets every part, with the piece of each lane that covers it in m, or
+// an invalid one up to the next piece.
+func (n *Timeline) Moments(span interval.Span, m *Moment, f func(interval.Span)) {
+	var next [numLanes]int
+	for _, lane := range hostLanes {
+		next[lane] = sort.Search(len(n[lane]), func(i int) bool { return n[lane][i].Span.End > span.Start })
+		m[lane].Span.End = span.Start
 	}
-	cut(n[lanes[0]], span, func(s interval.Span, p Piece) {
-		m[lanes[0]] = p
-		n.Moments(s, m, lanes[1:], f)
-	})
+	for at := span.Start; at < span.End; {
+		part := interval.Span{Start: at, End: span.End}
+		for _, lane := range hostLanes {
+			if m[lane].Span.End <= at {
+				m[lane] = cover(n[lane], &next[lane], part)
+			}
+			part.End = min(part.End, m[lane].Span.End)
+		}
+		f(part)
+		at = part.End
+	}
 }
 
-// cut splits span by pieces: f gets every part with the piece that covers it, or an invalid one of that length where
-// none does.
-func cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
-	none := func(start, end int64) {
-		if s := (interval.Span{Start: start, End: end}); !s.Empty() {
-			f(s, Piece{Span: s})
+// cover is the piece at the start of a span, cut to that, or an invalid one up to the next; next is the first piece
+// that may be it, and moves on.
+func cover(pieces []Piece, next *int, span interval.Span) Piece {
+	for ; *next < len(pieces) && pieces[*next].Span.Start < span.End; *next++ {
+		p := pieces[*next]
+		if p.Span.Start > span.Start {
+			return Piece{Span: interval.Span{Start: span.Start, End: p.Span.Start}}
+		}
+		if p.Span = p.Span.Clip(span); !p.Span.Empty() {
+			return p
 		}
 	}
-	at := span.Start
-	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].Span.End > span.Start })
-	for ; i < len(pieces) && pieces[i].Span.Start < span.End; i++ {
-		cut := pieces[i].Span.Clip(span)
-		none(at, cut.Start)
-		f(cut, pieces[i])
-		at = cut.End
-	}
-	none(at, span.End)
+	return Piece{Span: span}
 }
 
 // isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy

@@ -124,10 +124,8 @@ func TestCutCoversTheSpan(t *testing.T) {
 		{nil, 0, 5, "nothing 0-5"},
 	} {
 		var got []Piece
-		cut(c.pieces, span(c.start, c.end), func(s interval.Span,
-			p Piece) {
-			got = append(got, p.part(s.Start, s.End))
-		})
+		n, m := Timeline{Code: c.pieces}, Moment{}
+		n.Moments(span(c.start, c.end), &m, func(s interval.Span) { got = append(got, m[Code].part(s.Start, s.End)) })
 		if text := written(tr, got); text != c.want {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, text, c.want)
 		}
@@ -193,6 +191,68 @@ func TestSpansAreCutOutOfAll(t *testing.T) {
 		}
 		if g, w := written(tr, got), written(tr, want); g != w {
 			t.Fatalf("seed %d: %s\nwant %s", seed, g, w)
+		}
+	}
+}
+
+// TestMomentsAreWhereNoLaneChanges: the moments of a span follow each other without a gap, each within one piece, or
+// between two, of every lane.
+func TestMomentsAreWhereNoLaneChanges(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		var n Timeline
+		for _, lane := range hostLanes {
+			for at := r.Int64N(60); at < 100 && r.IntN(8) > 0; at += 1 + r.Int64N(40) {
+				p := Piece{Span: span(at, at+1+r.Int64N(20)), Name: trace.NameID(len(n[lane]) + 1), Kind: event.Frame}
+				n[lane], at = append(n[lane], p), p.Span.End
+			}
+		}
+		in := func(lane int, at int64) (name trace.NameID) {
+			for _, p := range n[lane] {
+				if p.Span.Contains(at) {
+					name = p.Name
+				}
+			}
+			return name
+		}
+		whole := span(r.Int64N(50), 50+r.Int64N(60))
+		at, m := whole.Start, Moment{}
+		n.Moments(whole, &m, func(s interval.Span) {
+			changes := at == whole.Start
+			for _, lane := range hostLanes {
+				changes = changes || in(lane, at-1) != in(lane, at)
+				for x := s.Start; x < s.End; x++ {
+					if m[lane].Name != in(lane, x) || !m[lane].Span.Contains(x) {
+						t.Fatalf("seed %d: lane %d at %d of %v: %v, want name %d", seed, lane, x, s, m[lane], in(lane, x))
+					}
+				}
+			}
+			if s.Start != at || s.Empty() || !changes {
+				t.Fatalf("seed %d: moment %v after %d", seed, s, at)
+			}
+			at = s.End
+		})
+		if at != max(whole.Start, whole.End) {
+			t.Fatalf("seed %d: moments up to %d of %v", seed, at, whole)
+		}
+	}
+}
+
+// TestReadersSkip: rows that begin before a time are passed over, however many they are.
+func TestReadersSkip(t *testing.T) {
+	for rows := range 40 {
+		var events []trace.EventData
+		for i := range rows {
+			events = append(events, eventOf(event.Frame, "f", int64(i), int64(i+1)))
+		}
+		tr := thread(append(events, eventOf(event.Frame, "g", 1000, 1001))...)
+		for to := range rows {
+			for next := range to {
+				r := reader{t: tr, lane: event.LanePython, next: next, end: rows}
+				if r.skip(int64(to)); r.next != to {
+					t.Fatalf("%d rows from %d up to %d: next is %d", rows, next, to, r.next)
+				}
+			}
 		}
 	}
 }
