@@ -74,7 +74,7 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels,
 		Health: t.Health(), Profile: p,
 		Config: opts.Config, trace: t, opts: opts, facts: make([]*classify.Facts, t.NumNames()),
-		lines: &modelLines{t: t, frameworks: frameworks}}
+		lines: &modelLines{frameworks: frameworks}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
 	a.found = findOnce(t, p, opts.Rules)
 	gpus := a.found.gpus

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/outward"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -89,17 +90,15 @@ type launchLine struct {
 	stage            Stage // that the functions name; StageUnknown where none does
 }
 
-// modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name below the
-// same others: traces have few names, and thousands of launches below the same frames. Safe for concurrent use.
+// modelLines finds the model lines of one trace's launches. Each name is looked at once below the same others: traces
+// have few names, and thousands of launches below the same frames. Safe for concurrent use.
 type modelLines struct {
 	frameworks []framework.Framework
-	t          *trace.Trace
 	sync.Mutex
-	lines []launchLine // the distinct ones; [0] is of no frames
-	ids   map[launchLine]int32
-	steps map[frameStep]int32 // what frames say, as those around them and their own names do
-	known []int32             // by index in the lane of frames: what it and those around it say, + 1; 0 not asked yet
-	path  []trace.Event       // room for at
+	lines  []launchLine // the distinct ones; [0] is of no frames
+	ids    map[launchLine]int32
+	steps  map[frameStep]int32 // what frames say, as those around them and their own names do
+	frames outward.Memory[int32]
 }
 
 // frameStep is a frame inside of others, by what these say.
@@ -114,30 +113,17 @@ func (l *modelLines) of(launch trace.Event) launchLine {
 	defer l.Unlock()
 	if l.lines == nil {
 		l.lines, l.ids, l.steps = []launchLine{{stage: StageUnknown}}, map[launchLine]int32{}, map[frameStep]int32{}
-		l.known = make([]int32, l.t.Len(event.LanePython))
 	}
-	return l.lines[l.at(launch.Frame())]
+	return l.lines[l.frames.Of(launch.Frame(), l.step)]
 }
 
-// at goes out to the next frame that is known, and comes back noting what each says.
-func (l *modelLines) at(e trace.Event) (line int32) {
-	l.path = l.path[:0]
-	for f := range e.Enclosing() {
-		if n := l.known[f.Index()]; n != 0 {
-			line = n - 1
-			break
-		}
-		l.path = append(l.path, f)
-	}
-	for _, f := range slices.Backward(l.path) {
-		step := frameStep{line, f.NameID()}
-		next, ok := l.steps[step]
-		if !ok {
-			next = l.line(l.inside(l.lines[line], f))
-			l.steps[step] = next
-		}
-		line = next
-		l.known[f.Index()] = line + 1
+// step is the number of what a frame says inside of others.
+func (l *modelLines) step(around int32, f trace.Event) int32 {
+	step := frameStep{around, f.NameID()}
+	line, ok := l.steps[step]
+	if !ok {
+		line = l.line(l.inside(l.lines[around], f))
+		l.steps[step] = line
 	}
 	return line
 }

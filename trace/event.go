@@ -218,8 +218,8 @@ func (e Event) Exchange() (x Exchange, ok bool) {
 	return x, x.Group != "" || x.Ranks != nil || x.Bytes > 0
 }
 
-// external is the profiler's id of the linked CPU op; 0 is none.
-func (e Event) external() uint64 {
+// ExternalID returns the profiler's id of the linked CPU op, 0 for none; see [Trace.OpByExternalID].
+func (e Event) ExternalID() uint64 {
 	if !e.Valid() {
 		return 0
 	}
@@ -301,7 +301,7 @@ func (e Event) Link() Link {
 		return e.t.linkOf[i]
 	case e.t.launchOf[i] >= 0:
 		return LinkCorrelation
-	case e.t.OpByExternalID(e.external()).Valid():
+	case e.t.OpByExternalID(e.ExternalID()).Valid():
 		return LinkOp
 	}
 	return LinkNone
@@ -337,7 +337,7 @@ func (e Event) Op() Event {
 				return op
 			}
 		}
-		return e.t.OpByExternalID(e.external())
+		return e.t.OpByExternalID(e.ExternalID())
 	}
 	return e.t.opAt(e.Thread(), e.Start())
 }

@@ -186,7 +186,7 @@ func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from activ
 	}
 	// Of older profilers the stack is a text, the innermost frame first.
 	id := noStack
-	frames := strings.Split(s.finder.CallStack(act.Data().ExternalID, act.Launch()), ";")
+	frames := strings.Split(s.finder.CallStack(act.ExternalID(), act.Launch()), ";")
 	slices.Reverse(frames)
 	for _, name := range frames {
 		if fr, ok := activity.ParseFrame(name); ok && fr.Rank() > activity.NoSignal {

@@ -28,24 +28,25 @@ func Group(keys []int32, n int) (first, row []int32) {
 // Parents returns, for each row, the row of the event of its thread that encloses
 // it, −1 for none. Rows are sorted.
 func (c *Columns) Parents() []int32 {
+	type open struct {
+		row int32
+		end int64
+	}
 	parents := make([]int32, c.Len())
-	var stack []int32
-	for i := range c.Start {
+	var stack []open
+	for i, start := range c.Start {
 		if i > 0 && c.Thread[i] != c.Thread[i-1] {
 			stack = stack[:0]
 		}
-		for len(stack) > 0 {
-			end := c.End(int(stack[len(stack)-1]))
-			if end >= c.End(i) && (end > c.Start[i] || c.Dur[i] == 0) {
-				break
-			}
-			stack = stack[:len(stack)-1]
+		end, n := start+c.Dur[i], len(stack)
+		for n > 0 && (stack[n-1].end < end || stack[n-1].end == start && end > start) {
+			n--
 		}
 		parents[i] = -1
-		if len(stack) > 0 {
-			parents[i] = stack[len(stack)-1]
+		if n > 0 {
+			parents[i] = stack[n-1].row
 		}
-		stack = append(stack, int32(i))
+		stack = append(stack[:n], open{int32(i), end})
 	}
 	return parents
 }

@@ -3,6 +3,7 @@ package activity
 import (
 	"strings"
 
+	"github.com/llmstrata/strata/internal/outward"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -25,15 +26,13 @@ var OriginNames = [...]string{"", "op", "launch", "mapping", "alignment", "repla
 
 // Sites finds the source lines of one trace's activities.
 type Sites struct {
-	Pool   *Pool        // holds the texts
-	Trace  *trace.Trace // that is asked
-	ranks  []int8       // per name: rank + 1, 0 not asked yet
-	siteOf []int32      // per name: pool site + 1, 0 not asked yet
-	// per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
-	best   [2][]int32
-	ops    []int32       // per name: pool op + 1
-	bare   bool          // no frames and no ops: launches are all that is known
-	path   []trace.Event // scratch of bestFrame
+	Pool   *Pool                          // holds the texts
+	Trace  *trace.Trace                   // that is asked
+	ranks  []int8                         // per name: rank + 1, 0 not asked yet
+	siteOf []int32                        // per name: pool site + 1, 0 not asked yet
+	best   [2]outward.Memory[trace.Event] // the best frames, of launches and of replays
+	ops    []int32                        // per name: pool op + 1
+	bare   bool                           // no frames and no ops: launches are all that is known
 	hip    bool
 	cuda   bool
 	last   foundSite
@@ -52,9 +51,8 @@ type foundSite struct {
 // NewSites returns the finder of a trace; it remembers what it found and is for one goroutine.
 func NewSites(p *Pool, t *trace.Trace) *Sites {
 	n := t.NumNames()
-	f := &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
-	f.best[0], f.bare = make([]int32, t.Len(event.LanePython)), t.Len(event.LanePython, event.LaneOp) == 0
-	return f
+	return &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n),
+		bare: t.Len(event.LanePython, event.LaneOp) == 0}
 }
 
 // probeDelay is how far inside an op its frames are looked for: far enough to
@@ -75,7 +73,7 @@ func (f *Sites) of(act, launch trace.Event, replay bool) (site, op int32, from O
 		}
 		return SiteUnresolved, op, fromNothing
 	}
-	external := act.Data().ExternalID
+	external := act.ExternalID()
 	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
 		return l.site, l.op, l.from
 	}
@@ -161,7 +159,7 @@ func (f *Sites) siteOfStack(stack string) int32 {
 // Innermost returns the frame from which an activity's site was found.
 func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
 	if from == FromOp {
-		if e := f.Trace.OpByExternalID(act.Data().ExternalID); e.Valid() {
+		if e := f.Trace.OpByExternalID(act.ExternalID()); e.Valid() {
 			return f.frameInOp(e)
 		}
 	}
@@ -208,19 +206,14 @@ func (f *Sites) Rank(e trace.Event) Rank {
 }
 
 // bestFrame returns the frame with the best rank among e and what is around
-// it, the deepest among equals; not valid where none has a source line. Each
-// frame of the trace is judged once.
+// it, the deepest among equals; not valid where none has a source line.
 //
 // A graph runner says nothing about what it replays. What it launches itself,
 // such as the copies of a step's inputs, comes from nowhere else.
 func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
-	memo := &f.best[0]
-	runner := Framework
+	memory, runner := &f.best[0], Framework
 	if replay {
-		memo, runner = &f.best[1], NoSignal
-		if *memo == nil {
-			*memo = make([]int32, len(f.best[0]))
-		}
+		memory, runner = &f.best[1], NoSignal
 	}
 	rank := func(e trace.Event) Rank {
 		if r := f.Rank(e); r != Runner {
@@ -228,28 +221,12 @@ func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 		}
 		return runner
 	}
-	path := f.path[:0]
-	best := int32(-1)
-	for ; e.Valid(); e = e.Parent() {
-		if b := (*memo)[e.Index()]; b != 0 {
-			best = b
-			break
+	return memory.Of(e, func(best, e trace.Event) trace.Event {
+		if r := rank(e); r > Noise && (!best.Valid() || r >= rank(best)) {
+			return e
 		}
-		path = append(path, e)
-	}
-	f.path = path
-	for i := len(path) - 1; i >= 0; i-- {
-		e := path[i]
-		r := rank(e)
-		if r > Noise && (best < 0 || r >= rank(f.Trace.LaneAt(event.LanePython, int(best-1)))) {
-			best = int32(e.Index()) + 1
-		}
-		(*memo)[e.Index()] = best
-	}
-	if best < 0 {
-		return trace.Event{}
-	}
-	return f.Trace.LaneAt(event.LanePython, int(best-1))
+		return best
+	})
 }
 
 // ofTwin returns the site and op of an eager launch.

@@ -200,7 +200,7 @@ func TestSitesOfOpsOfOneLaunch(t *testing.T) {
 	p := NewPool()
 	s := NewSites(p, tr)
 	for e := range tr.Events(event.LaneGPU) {
-		n := e.Data().ExternalID
+		n := e.ExternalID()
 		site, op, from := s.Of(e)
 		if got, want := p.Sites.Texts[site], fmt.Sprintf("vllm/a.py:%d forward", n); got != want ||
 			p.Ops.Texts[op] != fmt.Sprint("op", n) || from != FromOp {

@@ -1,0 +1,44 @@
+// Package outward says what events and those around them are, from the outermost inwards.
+package outward
+
+import "github.com/llmstrata/strata/trace"
+
+// Memory finds what events that enclose each other say together. It remembers that of the events around the last one
+// of each thread, which are most of those around the next one. The zero value is ready; it is for one goroutine.
+type Memory[V any] struct {
+	threads map[trace.ThreadIndex][]known[V]
+	path    []trace.Event
+}
+
+// known is what an event and those around it say.
+type known[V any] struct {
+	event trace.Event
+	says  V
+}
+
+// Of is what an event and those around it say, the zero value for none. inside is what an event says within others
+// that say something; it is asked from the outermost inwards.
+func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (says V) {
+	if m.threads == nil {
+		m.threads = map[trace.ThreadIndex][]known[V]{}
+	}
+	stack, path, kept := m.threads[e.Thread()], m.path[:0], 0
+	at := len(stack)
+	for f := range e.Enclosing() {
+		for at > 0 && stack[at-1].event.ID() > f.ID() { // what encloses an event has a lower one
+			at--
+		}
+		if at > 0 && stack[at-1].event == f {
+			says, kept = stack[at-1].says, at
+			break
+		}
+		path = append(path, f)
+	}
+	stack = stack[:kept]
+	for i := len(path) - 1; i >= 0; i-- {
+		says = inside(says, path[i])
+		stack = append(stack, known[V]{path[i], says})
+	}
+	m.threads[e.Thread()], m.path = stack, path
+	return says
+}
