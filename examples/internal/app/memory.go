@@ -214,14 +214,11 @@ func number(read readFile, path string) (int64, error) {
 
 // gcPercent is GOGC: garbage in percent of the memory in use. Traces are columns without pointers, so collections cost
 // little, and less garbage is worth more than rare collections.
-const gcPercent = 50
+const gcPercent = 25
 
-// CollectOften keeps garbage small, for programs whose analyses make much of it, until the returned function is called.
-// It changes nothing if the environment sets GOGC.
-func CollectOften() (end func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
+// collectOften keeps garbage small; it changes nothing if the environment sets GOGC.
+func collectOften() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
-	before := debug.SetGCPercent(gcPercent)
-	return func() { debug.SetGCPercent(before) }
 }

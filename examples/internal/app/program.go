@@ -130,6 +130,7 @@ func MainFunc(exec func(ctx context.Context, args []string, stdin io.Reader, std
 	// Without this a write to a closed pipe would kill the process before it
 	// could remove its temporary files.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	collectOften()
 	if left, ok := rlimit.Left(); ok { // before garbage and threads take what the trace needs
 		debug.SetMemoryLimit(left / garbageShare)
 		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), limitedProcs))

@@ -76,7 +76,6 @@ func fleetOf() app.Program {
 		FailOn:  []string{app.HealthIs},
 		Flags:   func(fs *flag.FlagSet) { o.flags(fs, app.AllRecordings); o.fullFlag(fs) },
 		Run: func(ctx context.Context, env *app.Env) error {
-			defer app.CollectOften()()
 			ranks, d, err := o.find(ctx, env)
 			if err != nil {
 				return err
@@ -191,7 +190,6 @@ func (o *fleetOptions) find(ctx context.Context, env *app.Env) (*strata.Ranks, s
 }
 
 func (o *fleetOptions) digest(ctx context.Context, env *app.Env) error {
-	defer app.CollectOften()()
 	ranks, d, err := o.find(ctx, env)
 	if err != nil {
 		return err

@@ -71,7 +71,6 @@ func (o *hostCompareOptions) name(env *app.Env) error {
 }
 
 func runHostCompare(ctx context.Context, env *app.Env, o hostCompareOptions) error {
-	defer app.CollectOften()()
 	if err := o.name(env); err != nil {
 		return err
 	}

@@ -170,7 +170,6 @@ func detectHost(ctx context.Context, env *app.Env, o hostDetectOptions) error {
 	if *o.devices == mergedGPUs {
 		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
 	}
-	defer app.CollectOften()()
 	v, ranks, err := o.verdict(ctx, env)
 	if err != nil {
 		return err

@@ -113,7 +113,6 @@ func (o *reportOptions) write(env *app.Env, r *strata.Report, checks *gate.Suite
 
 // analyzed reports on what is named: on all ranks of a recording, or on the files of one.
 func (o *reportOptions) analyzed(ctx context.Context, env *app.Env, judged []compare.Gate) (*strata.Report, error) {
-	defer app.CollectOften()()
 	paths := env.Paths()
 	opts, err := env.ReportOptions(ctx, paths, &o.Reckoning, o.against)
 	if err != nil {

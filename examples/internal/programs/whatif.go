@@ -74,7 +74,6 @@ func runWhatIf(ctx context.Context, env *app.Env, list edits) error {
 	if len(a.Devices) == 0 {
 		return fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
 	}
-	defer app.CollectOften()()
 	d := &a.Devices[0]
 	isChain := func(e replay.Edit) bool { return e.Kind == replay.Chain }
 	var chains *triage.Report

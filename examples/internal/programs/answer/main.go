@@ -45,7 +45,6 @@ func Program() app.Program {
 }
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
-	defer app.CollectOften()()
 	paths, opts := env.Paths(), Options{Question: *o.question, TP: o.TP, EP: o.EP}
 	var err error
 	if opts.Report, err = env.ReportOptions(ctx, paths, &o.Reckoning, o.against); err != nil {

@@ -128,7 +128,6 @@ func (o *options) name(args []string) error {
 }
 
 func run(ctx context.Context, env *app.Env, o *options) error {
-	defer app.CollectOften()()
 	opts, err := o.compare()
 	if err != nil {
 		return err

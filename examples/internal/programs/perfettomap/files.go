@@ -85,7 +85,6 @@ func (f *files) served() string {
 
 // annotate writes --annotate.
 func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o options) error {
-	defer app.CollectOften()()
 	env.Step("writing "+o.annotate, 0, 0)
 	tracks, err := tracksOf(ctx, a, o.minGap, env.Device == app.Busiest)
 	if err != nil {

@@ -166,7 +166,6 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	layers.ForceMapping = o.force
-	defer app.CollectOften()()
 	in, err := o.load(ctx, env, path, layers)
 	if err != nil {
 		return err
