@@ -12,14 +12,25 @@ import (
 
 // hostName is what the name of a call, range, operator or frame says about the host. Names are asked once.
 type hostName struct {
-	known                     bool
-	call                      finding.Cause // of API calls: what they do beside queueing work
+	known bool
+	callName
+	system                  waits.Wait // of system calls: what the thread waits for
+	frame                   waits.Wait // of Python frames: the wait that the function is
+	step, gil               bool       // of ranges
+	exchange, rangeExchange bool       // of operators and frames; of ranges
+}
+
+// callName is what the name of an API call says.
+type callName struct {
+	does                      finding.Cause // beside queueing work
 	kernelLaunch, graphLaunch bool
 	copies, async             bool
-	system                    waits.Wait // of system calls: what the thread waits for
-	frame                     waits.Wait // of Python frames: the wait that the function is
-	step, gil                 bool       // of ranges
-	exchange, rangeExchange   bool       // of operators and frames; of ranges
+}
+
+func callNamed(name string) callName {
+	return callName{does: waits.CallWait(name), kernelLaunch: kind.IsKernelLaunch(name),
+		graphLaunch: kind.IsGraphLaunch(name),
+		copies:      strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async")}
 }
 
 // name is what a name says.
@@ -27,18 +38,15 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: kind.IsKernelLaunch(name),
-			graphLaunch: kind.IsGraphLaunch(name),
-			copies:      strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"),
-			system: waits.SystemWait(name), frame: waits.FrameWait(name),
-			step: l.w.layers.IsStep(name), gil: waits.WaitsForGIL(name), exchange: waits.Exchanges(event.Op, name),
-			rangeExchange: waits.Exchanges(event.Range, name)}
+		*n = hostName{known: true, callName: callNamed(name), system: waits.SystemWait(name),
+			frame: waits.FrameWait(name), step: l.w.layers.IsStep(name), gil: waits.WaitsForGIL(name),
+			exchange: waits.Exchanges(event.Op, name), rangeExchange: waits.Exchanges(event.Range, name)}
 	}
 	return n
 }
 
 // callCause classifies the time inside an API call.
-func (p *params) callCause(e trace.Event, n *hostName) finding.Cause {
+func (p *params) callCause(e trace.Event, n callName) finding.Cause {
 	switch {
 	case n.graphLaunch:
 		return finding.GraphLaunch
@@ -52,8 +60,8 @@ func (p *params) callCause(e trace.Event, n *hostName) finding.Cause {
 			return finding.BlockingCopy
 		}
 		return finding.LaunchCall
-	case n.call != finding.NoCause:
-		return n.call
+	case n.does != finding.NoCause:
+		return n.does
 	}
 	return finding.LaunchCall
 }

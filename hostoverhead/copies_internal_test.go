@@ -51,7 +51,7 @@ func TestCopiesThatBlock(t *testing.T) {
 			if c.blocks {
 				want = finding.BlockingCopy
 			}
-			if got := p.callCause(e, l.name(e.NameID())); got != want {
+			if got := p.callCause(e, l.name(e.NameID()).callName); got != want {
 				t.Errorf("%+v: %s, want %s", c, got, want)
 			}
 		}

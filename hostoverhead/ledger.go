@@ -329,7 +329,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		return
 	}
 	e := l.w.t.At(calls[i].ID)
-	if c := l.p.callCause(e, l.name(e.NameID())); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
+	if c := l.p.callCause(e, l.name(e.NameID()).callName); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
 		g.drain = drain{cause: c, name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
 	}
 }

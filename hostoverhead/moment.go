@@ -152,7 +152,7 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.C
 	case m[timeline.Over].Valid():
 		return finding.Profiler, detailNone
 	case call.Valid():
-		c := l.p.callCause(l.w.t.At(call.ID), l.name(call.Name))
+		c := l.p.callCause(l.w.t.At(call.ID), l.name(call.Name).callName)
 		launches := c == finding.LaunchCall || c == finding.GraphLaunch || l.name(call.Name).kernelLaunch
 		switch {
 		case launches && (system == finding.Lock || system == finding.GIL):

@@ -456,6 +456,9 @@ func TestWaitsOfRanges(t *testing.T) {
 		put(b, event.Runtime, "cudaEventSynchronize", 200, 100, 0)
 		put(b, event.Driver, "cuEventSynchronize", 210, 50, 0)
 		put(b, event.Runtime, "cudaDeviceSynchronize", 480, 40, 0)
+		put(b, event.Runtime, "cudaMemcpy", 600, 80, 0)
+		put(b, event.Runtime, "cudaMemcpyAsync", 700, 10, 0)
+		put(b, event.Frame, "e.py(2): reads", 590, 150, 0)
 		put(b, event.Frame, "a.py(1): f", 100, 400, 0)
 		put(b, event.Frame, "b.py(2): g", 310, 100, 0)
 		put(b, event.Frame, "c.py(2): h", 205, 30, 0)
@@ -468,7 +471,7 @@ func TestWaitsOfRanges(t *testing.T) {
 	for _, o := range x.operations() {
 		got[o.Name] = o.waits[0]
 	}
-	want := map[string]float64{"a.py: f": 0.11, "b.py: g": 0, "c.py: h": 0, "d.py: other": 0}
+	want := map[string]float64{"a.py: f": 0.11, "b.py: g": 0, "c.py: h": 0, "d.py: other": 0, "e.py: reads": .08}
 	if !maps.Equal(got, want) {
 		t.Errorf("waits in µs: %v, want %v", got, want)
 	}

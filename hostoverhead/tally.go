@@ -9,7 +9,6 @@ import (
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/timeline"
-	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -87,12 +86,12 @@ func (w waitSums) within(s interval.Span) int64 {
 	return w.before[to] - w.before[from] - max(0, s.Start-w.calls[from].Start)
 }
 
-// findWaits notes which calls wait for the GPU.
+// findWaits notes which calls wait for the GPU, as the ledger of idle time has it.
 func (t *tally) findWaits() {
 	t.waits = map[trace.ThreadIndex]waitSums{}
-	wait := names.ByName(t.w.t, func(name string) bool { return waitsForDevice(waits.CallWait(name)) })
+	p, call := defaultParams(), names.ByName(t.w.t, callNamed)
 	for e := range t.w.events(event.LaneLaunch) {
-		if !wait(e.NameID()) {
+		if !waitsForDevice(p.callCause(e, call(e.NameID()))) {
 			continue
 		}
 		w, s := t.waits[e.Thread()], timeline.SpanOf(e)
