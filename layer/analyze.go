@@ -11,13 +11,14 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer/internal/ladder"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
-// maxLayers is what model configs may ask for, too (see profile): 30 times the deepest model known. A number by
-// mistake must not become gigabytes of layers.
-const maxLayers = 4096
+// maxLayers is what model configs may ask for, too (see profile): a number by mistake must not become gigabytes of
+// layers.
+const maxLayers = segment.MaxLayers
 
 // Analyze finds the passes and layers of all GPUs of a trace and classifies their kernels. A trace without GPU work
 // has no devices, and is no error. In mode auto a trace without layers is none either: the passes then have no

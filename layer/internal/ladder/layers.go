@@ -115,7 +115,7 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 			silent++
 		}
 	}
-	if inside == 0 || silent > inside {
+	if inside == 0 || silent > inside || hi >= segment.MaxLayers {
 		r.Layer = slices.Repeat([]int32{None}, len(r.Kernels))
 		return false
 	}

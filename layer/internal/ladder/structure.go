@@ -19,12 +19,15 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Evide
 			fmt.Sprintf("%d times the same kernels of a model of convolutions", len(passes)))
 	}
 	comb, per, kind := w.longComb(kernels, s, model)
-	if len(comb) < 2 {
+	var groups [][2]int
+	if len(comb) >= 2 {
+		groups = segment.SplitComb(s, comb, per)
+	}
+	switch {
+	case len(groups) == 0, len(groups) == 1 && len(comb) > segment.MaxLayers:
 		return rung([]Span{{Kernels: kernels}}, RungWhole, segment.ConfidenceWhole,
 			"no marks and no repeating structure: everything is taken as one pass")
-	}
-	groups := segment.SplitComb(s, comb, per)
-	if len(groups) == 1 {
+	case len(groups) == 1:
 		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, RungWhole,
 			segment.ConfidenceOneStack, "no marks and one stack of layers: one pass")
 	}

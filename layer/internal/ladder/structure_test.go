@@ -65,6 +65,8 @@ func TestPassesWithoutMarks(t *testing.T) {
 		{"one stack", "e" + rep(layer, 8) + "hs", 0, "whole", segment.ConfidenceOneStack, "-"},
 		{"one stack of as many as are given", "e" + rep(layer, 8) + "hs", 8, "whole", segment.ConfidenceOneStack, "-"},
 		{"one stack of fewer than are given", "e" + rep(layer, 8) + "hs", 9, "whole", segment.ConfidenceOneStack, ">"},
+		{"as many as a model may have", "e" + rep("nqm", segment.MaxLayers) + "hs", 0, "whole", segment.ConfidenceOneStack, "-"},
+		{"more", "e" + rep("nqm", segment.MaxLayers+1) + "hs", 0, "whole", segment.ConfidenceWhole, "-"},
 		{"two layers that are given", "xabcabcy", 2, "whole", segment.ConfidenceOneStack, "-"},
 		{"two layers that nobody gave", "xabcabcy", 0, "whole", segment.ConfidenceWhole, "-"},
 		{"two passes", "ex" + rep(layer, 8) + "iyh|ex" + rep(layer, 8) + "iyh", 8, "structure",

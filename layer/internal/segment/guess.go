@@ -74,7 +74,7 @@ func nameCounts(s *Sequence, passes bool) []Guess {
 	}
 	var all []Guess
 	for c := range weight {
-		if c < 2 {
+		if c < 2 || c > MaxLayers && !passes {
 			continue
 		}
 		surplus := 1

@@ -26,7 +26,7 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 			r.starts = completeEnds(s, r.starts, n) // with layers of a kind that occurs once more
 		}
 		r.byRole = c == nil || &starts[0] != &c.Starts[0]
-		if !found || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
+		if !found || r.layers() > MaxLayers || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
 			continue
 		}
 		if c != nil && r.layers() < c.Layers() && (!r.byRole || n == 0 && mixedLayers(s, c.Starts)) {
