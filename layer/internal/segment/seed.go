@@ -179,33 +179,29 @@ func Rebound(s Stretch, bounds []int, clusters []Cluster, pieces []Piece) []int 
 	repeated := f.repeated()
 	out := append(append([]int{0}, bounds...), s.Len())
 	for k := range bounds {
-		_, end := f.ends(&pieces[k])
-		if start, _ := f.ends(&pieces[k+1]); start && end {
+		known := f.known(&pieces[k]) + f.known(&pieces[k+1])
+		if known == out[k+2]-out[k] {
 			continue
 		}
 		both := shapesOf([]Stretch{s.part(out[k], out[k+2])})[0]
 		if !f.glued(both) {
 			continue
 		}
-		if passes := f.explain(both, repeated); len(passes) == 2 {
-			out[k+1] = out[k] + passes[1].From
+		if p := f.explain(both, repeated); len(p) == 2 && p[0].Matched()+p[1].Matched() > known {
+			out[k+1] = out[k] + p[1].From
 		}
 	}
 	return out[1 : len(out)-1]
 }
 
-// ends says whether a piece begins and ends as passes of its clusters do. Of one that no other is like nobody knows.
-func (f *finder) ends(p *Piece) (start, end bool) {
-	if len(p.Passes) == 0 { // it was not read
-		return true, true
+// known counts the kernels of a piece that are columns of a cluster; one that no other piece is like says nothing.
+func (f *finder) known(piece *Piece) (n int) {
+	for k := range piece.Passes {
+		if p := &piece.Passes[k]; !piece.Equal || f.clusters[p.Profile].Members > 1 {
+			n += p.Matched()
+		}
 	}
-	if p.Equal {
-		known := f.clusters[p.Passes[0].Profile].Members > 1
-		return known, known
-	}
-	first, last := &p.Passes[0], &p.Passes[len(p.Passes)-1]
-	return first.Column[0] == 0, last.Profile != Outside &&
-		int(last.Column[len(last.Column)-1]) == f.clusters[last.Profile].Len()-1
+	return n
 }
 
 // read reads the piece of a shape by some clusters; it reports false where they do not explain it.
