@@ -118,7 +118,7 @@ rows:
 			continue
 		}
 		for i := range r.streams {
-			if end, ok := r.streams[i].take(e, span); !ok {
+			if end, ok := r.streams[i].take(e, span); !ok && span.End <= end {
 				r.skip(end)
 				continue rows
 			}
@@ -129,16 +129,11 @@ rows:
 	}
 }
 
-// skip passes over the rows that begin before a time, one or thousands.
+// skip passes over the rows that end by a time. One that begins earlier and overlaps it may be outermost there.
 func (r *reader) skip(to int64) {
-	step := 1
-	for r.next+step <= r.end && int64(r.t.LaneAt(r.lane, r.next+step-1).Start()) < to {
-		r.next += step
-		step *= 2
+	for r.next < r.end && int64(r.t.LaneAt(r.lane, r.next).End()) <= to {
+		r.next++
 	}
-	r.next += sort.Search(min(step-1, r.end-r.next), func(i int) bool {
-		return int64(r.t.LaneAt(r.lane, r.next+i).Start()) >= to
-	})
 }
 
 // stream makes the pieces of one lane. Nested events become pieces of the innermost one: they come by start, longest
@@ -148,8 +143,9 @@ type stream struct {
 	in     int // its lane
 	keep   func(trace.Event) bool
 	nested bool    // innermost events; else outermost ones
-	stack  []Piece // open events, outermost first; ends do not increase
+	stack  []Piece // open events: nested ones outermost first; else those that follow each other, in order
 	at     int64   // up to here pieces were given out
+	missed int64   // end of the last nested event that lies in none of the spans
 
 	spans []interval.Span // moved to
 	from  int             // the first of them that may hold a part of the next piece
@@ -157,10 +153,10 @@ type stream struct {
 	out   []Piece
 }
 
-// take adds an event. It is false where a nested one lies in none of the spans, and so does all that begins before
-// the time that is returned.
+// take adds an event. It is false where a nested one lies in none of the spans, and so does all that is nested in it,
+// up to the time that is returned.
 func (s *stream) take(e trace.Event, span interval.Span) (end int64, ok bool) {
-	if s.keep != nil && !s.keep(e) {
+	if span.Start < s.missed || s.keep != nil && !s.keep(e) {
 		return 0, true
 	}
 	if n := len(s.stack); s.nested {
@@ -174,16 +170,23 @@ func (s *stream) take(e trace.Event, span interval.Span) (end int64, ok bool) {
 			s.ahead++
 		}
 		if span.End <= s.spans[s.ahead].Start { // between two spans
+			s.missed = span.End
 			return span.End, false
 		}
 		s.close(span.Start)
 		s.at = max(s.at, span.Start)
-	} else if n > 0 {
-		if span.End <= s.stack[0].Span.End {
-			return 0, true
+	} else {
+		for n > 0 && s.stack[0].Span.End <= span.Start {
+			s.close(s.stack[0].Span.End)
+			n = len(s.stack)
 		}
-		span.Start = max(span.Start, s.stack[0].Span.End)
-		s.close(span.Start)
+		if n > 0 {
+			last := s.stack[n-1].Span.End
+			if span.End <= last {
+				return 0, true
+			}
+			span.Start = last
+		}
 	}
 	s.stack = append(s.stack, Piece{span, e.ID(), e.NameID(), e.Kind()})
 	return 0, true
@@ -192,7 +195,11 @@ func (s *stream) take(e trace.Event, span interval.Span) (end int64, ok bool) {
 // close gives out what is open up to a time, and drops what ends by then.
 func (s *stream) close(to int64) {
 	for len(s.stack) > 0 {
-		top := s.stack[len(s.stack)-1]
+		last := len(s.stack) - 1
+		top := s.stack[0]
+		if s.nested {
+			top = s.stack[last]
+		}
 		end := min(to, top.Span.End)
 		if piece := (interval.Span{Start: max(s.at, top.Span.Start), End: end}); !piece.Empty() {
 			s.clip(top, piece)
@@ -201,7 +208,11 @@ func (s *stream) close(to int64) {
 		if top.Span.End > to {
 			return
 		}
-		s.stack = s.stack[:len(s.stack)-1]
+		if s.nested || last == 0 {
+			s.stack = s.stack[:last]
+		} else {
+			s.stack = s.stack[1:]
+		}
 	}
 }
 
@@ -243,7 +254,7 @@ func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.Ev
 		}
 		r := &s.readers[len(s.readers)-1]
 		r.streams = append(r.streams, stream{in: x.in, keep: keep, nested: x.nested, at: math.MinInt64,
-			out: room[x.in]})
+			missed: math.MinInt64, out: room[x.in]})
 	}
 	s.Move(nil)
 	return s

@@ -164,33 +164,41 @@ func TestSpansAreCutOutOfAll(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		var events []trace.EventData
-		for i := range 30 {
+		kinds := []event.Kind{event.Frame, event.Op, event.Runtime, event.OSCall, event.Range}
+		for i := range 100 {
 			at := r.Int64N(1000)
-			events = append(events, eventOf(event.Frame, fmt.Sprint("f", i), at, at+r.Int64N(200)))
+			events = append(events, eventOf(kinds[r.IntN(len(kinds))], fmt.Sprint("f", i), at, at+r.Int64N(200)))
 		}
 		tr := thread(events...)
-		first := tr.LaneAt(event.LanePython, 0).Thread()
+		first := tr.LaneAt(event.LaneOp, 0).Thread()
 		var spans []interval.Span
 		for at := r.Int64N(100); at < 1100; at += 1 + r.Int64N(150) {
 			s := span(at, at+1+r.Int64N(80))
 			spans, at = append(spans, s), s.End
 		}
-		all, some := New(tr, first, Timeline{}, nil, nil), New(tr, first, Timeline{}, nil, nil)
+		around := func(name trace.NameID) bool { return name%4 == 0 }
+		all, some := New(tr, first, Timeline{}, nil, around), New(tr, first, Timeline{}, nil, around)
 		all.Move([]interval.Span{span(-1, 2000)})
-		var want, got []Piece
+		var want, got [numLanes][]Piece
 		for i, s := range spans {
-			for _, p := range all.Now[Code] {
-				if p.Span = p.Span.Clip(s); !p.Span.Empty() {
-					want = append(want, p)
+			for lane, pieces := range all.Now {
+				for _, p := range pieces {
+					if p.Span = p.Span.Clip(s); !p.Span.Empty() {
+						want[lane] = append(want[lane], p)
+					}
 				}
 			}
 			if i%3 == 2 || i == len(spans)-1 {
 				some.Move(spans[i-i%3 : i+1])
-				got = append(got, some.Now[Code]...)
+				for lane, pieces := range some.Now {
+					got[lane] = append(got[lane], pieces...)
+				}
 			}
 		}
-		if g, w := written(tr, got), written(tr, want); g != w {
-			t.Fatalf("seed %d: %s\nwant %s", seed, g, w)
+		for lane := range got {
+			if g, w := written(tr, got[lane]), written(tr, want[lane]); g != w {
+				t.Fatalf("seed %d, lane %d: %s\nwant %s", seed, lane, g, w)
+			}
 		}
 	}
 }
