@@ -3,6 +3,9 @@ package outward
 
 import "github.com/llmstrata/strata/trace"
 
+// most is how many events [trace.Event.Enclosing] goes through.
+const most = 1024
+
 // Memory finds what events that enclose each other say together. It remembers that of the events around the last one
 // of each thread, which are most of those around the next one. The zero value is ready; it is for one goroutine.
 type Memory[V any] struct {
@@ -16,8 +19,8 @@ type known[V any] struct {
 	says  V
 }
 
-// Of is what an event and those around it say, the zero value for none. inside is what an event says within others
-// that say something; it is asked from the outermost inwards.
+// Of is what an event and those around it, as far as they are looked at, say together; the zero value for none. inside
+// is what an event says within others that say something; it is asked from the outermost inwards.
 func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (says V) {
 	if m.threads == nil {
 		m.threads = map[trace.ThreadIndex][]known[V]{}
@@ -28,7 +31,7 @@ func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (s
 		for at > 0 && stack[at-1].event.ID() > f.ID() { // what encloses an event has a lower one
 			at--
 		}
-		if at > 0 && stack[at-1].event == f {
+		if at > 0 && stack[at-1].event == f && at+len(path) <= most {
 			says, kept = stack[at-1].says, at
 			break
 		}
@@ -38,6 +41,9 @@ func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (s
 	for i := len(path) - 1; i >= 0; i-- {
 		says = inside(says, path[i])
 		stack = append(stack, known[V]{path[i], says})
+	}
+	if kept == 0 && len(path) == most && path[most-1].Parent().Valid() { // others look further out
+		stack = stack[:0]
 	}
 	m.threads[e.Thread()], m.path = stack, path
 	return says

@@ -51,3 +51,29 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOfDeepStacks: of events that nest deeper than those are looked at which are around one, each has the same
+// answer whichever was asked before.
+func TestMemoryOfDeepStacks(t *testing.T) {
+	const depth = 3000
+	b := trace.NewBuilder(trace.Options{})
+	for i := range int64(depth) {
+		b.Add(trace.EventData{Kind: event.Frame, Name: "f", Start: i, Duration: 2 * (depth - i), Process: 1, Thread: 1})
+	}
+	tr := built.Trace(b)
+	asked := []int{100, 999, 1023, 1024, 1100, 2000, depth - 1}
+	for _, first := range asked {
+		for _, row := range asked {
+			var m outward.Memory[int]
+			count := func(around int, _ trace.Event) int { return around + 1 }
+			m.Of(tr.LaneAt(event.LanePython, first), count)
+			want := 0
+			for range tr.LaneAt(event.LanePython, row).Enclosing() {
+				want++
+			}
+			if got := m.Of(tr.LaneAt(event.LanePython, row), count); got != want {
+				t.Errorf("event %d after %d: %d events, want %d", row, first, got, want)
+			}
+		}
+	}
+}
