@@ -212,7 +212,6 @@ func (w *waitFinder) host(pass int) HostSpan {
 // resting is time in which a function of another process's messages spins; where it then waits for input, all of it
 // was a rest.
 type resting struct {
-	in    trace.EventID
 	spans []interval.Span
 	input bool
 }
@@ -229,7 +228,7 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span) {
 	}
 	th.Move([]interval.Span{s})
 	var m timeline.Moment
-	var rests []resting
+	rests := map[trace.EventID]resting{} // by the call of the function
 	th.Now.Moments(s, &m, func(s interval.Span) {
 		if s.Start >= g.began {
 			return
@@ -241,13 +240,8 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span) {
 			w.add(s, finding.Profiler, true)
 		case m[timeline.Calls].Valid():
 		case around.Valid() && w.names.Around(around.Name).Rests:
-			i := slices.IndexFunc(rests, func(r resting) bool { return r.in == around.ID })
-			if i < 0 {
-				i = len(rests)
-				rests = append(rests, resting{in: around.ID})
-			}
-			rests[i].spans = append(rests[i].spans, s)
-			rests[i].input = rests[i].input || means.For == waits.Input
+			r := rests[around.ID]
+			rests[around.ID] = resting{append(r.spans, s), r.input || means.For == waits.Input}
 		case means.For == waits.Input && means.Sleeps && g.slept != nil:
 			g.slept.add(s)
 		case means.For == waits.Input:
