@@ -179,7 +179,9 @@ func (w *waitFinder) gap(g *gapBetween) {
 		at = int64(c.End)
 	}
 	w.moments(g, interval.Span{Start: at, End: g.host.End})
-	w.idle = append(w.idle, &g.silent)
+	if g.silent.total > 0 {
+		w.idle = append(w.idle, &g.silent)
+	}
 }
 
 func (x *idleness) add(s interval.Span) {
