@@ -61,11 +61,12 @@ func TestSleepsBeforeDecodes(t *testing.T) {
 		sleeps [12]int64
 		want   int64 // time without requests, in µs
 	}{
-		"before each":         {"step[DECODE bs=8]", each(12, usual), 0},
-		"before two thirds":   {"step[DECODE bs=8]", each(9, usual), 0},
-		"before half":         {"step[DECODE bs=8]", each(6, usual), 5 * usual},
-		"before one for long": {"step[DECODE bs=8]", longer, 2 * usual},
-		"before prompts":      {"step[EXTEND bs=1 toks=512]", each(12, usual), 11 * usual},
+		"before each":                         {"step[DECODE bs=8]", each(12, usual), 0},
+		"before two thirds":                   {"step[DECODE bs=8]", each(9, usual), 0},
+		"before each check of drafted tokens": {"step[TARGET_VERIFY bs=8]", each(12, usual), 0},
+		"before half":                         {"step[DECODE bs=8]", each(6, usual), 5 * usual},
+		"before one for long":                 {"step[DECODE bs=8]", longer, 2 * usual},
+		"before prompts":                      {"step[EXTEND bs=1 toks=512]", each(12, usual), 11 * usual},
 	} {
 		tl := hosttest.NewTimeline()
 		at := int64(0)

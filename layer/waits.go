@@ -23,7 +23,7 @@ import (
 // thread does that launches the next one.
 //
 // Time in which nothing is recorded is the host's own code where it comes in most steps and takes about as long in
-// each. So is a sleep before passes that decode: most of them go on with requests that the one before had.
+// each. So is a sleep before passes that generate: most of them go on with requests that the one before had.
 
 // HostWait is idle time of a device for which the host's thread that launches next has one reason, between two steps
 // or, where no steps are known, between two kernels.
@@ -72,11 +72,11 @@ type gapBetween struct {
 	host   interval.Span // the part in which the thread decides
 	began  int64         // from here on the thread works on the next step
 	silent idleness
-	slept  *idleness // before the step that it delays, if that decodes
+	slept  *idleness // before the step that it delays, if that generates
 }
 
 // idleness is the time of a gap in which nothing is recorded on the thread, or in which it sleeps before a pass that
-// decodes. Whether it is code shows in the others of its kind.
+// generates. Whether it is code shows in the others of its kind.
 type idleness struct {
 	kind  idleKind
 	spans []interval.Span
@@ -87,7 +87,7 @@ type idleness struct {
 // idleKind is what idle times have in common: the name of the kernel before which they are, where no steps are known.
 type idleKind struct {
 	name  trace.NameID
-	sleep bool // before passes that decode
+	sleep bool // before passes that generate
 }
 
 // waitFinder finds the waits of a device.
@@ -97,8 +97,7 @@ type waitFinder struct {
 	names   *waits.Names
 	threads map[trace.ThreadIndex]*timeline.Thread
 	idle    []*idleness
-	slept   *idleness // before a pass that decodes, the last one
-	decodes int       // that pass
+	slept   map[int]*idleness // before passes that generate
 	gaps    map[idleKind]int
 	whole   bool
 	found   []HostWait
@@ -109,7 +108,7 @@ func (d *Device) findWaits() {
 	d.waits = nil
 	t := d.of.trace
 	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{},
-		gaps:  map[idleKind]int{},
+		gaps: map[idleKind]int{}, slept: map[int]*idleness{},
 		whole: d.Basis() == finding.OfWindow}
 	before := trace.None
 	for s := range d.Timeline() {
@@ -189,18 +188,18 @@ func (x *idleness) add(s interval.Span) {
 	x.total += s.Len()
 }
 
-// sleptBefore returns where sleeps of a gap are noted, nil where the step that begins after it does not decode.
+// sleptBefore returns where sleeps of a gap are noted, nil where the step that begins after it does not generate.
 func (w *waitFinder) sleptBefore(g *gapBetween) *idleness {
 	p := sort.Search(len(w.d.Passes), func(p int) bool { return int64(w.d.Passes[p].Start) >= g.span.End })
-	if p == len(w.d.Passes) || w.d.Passes[p].Stage != StageDecode {
+	if p == len(w.d.Passes) || !w.d.Passes[p].Stage.Info().Generates {
 		return nil
 	}
-	if w.slept == nil || w.decodes != p {
-		w.slept, w.decodes = &idleness{kind: idleKind{sleep: true}}, p
-		w.idle = append(w.idle, w.slept)
-		w.gaps[w.slept.kind]++
+	if w.slept[p] == nil {
+		x := &idleness{kind: idleKind{sleep: true}}
+		w.slept[p], w.idle = x, append(w.idle, x)
+		w.gaps[x.kind]++
 	}
-	return w.slept
+	return w.slept[p]
 }
 
 // host is what the host did for the pass of a kernel; nothing where that is not known.

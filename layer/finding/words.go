@@ -28,6 +28,8 @@ type StageInfo struct {
 	Title, Step string
 	// Published is the word of the published triage script, whose rows join the stages that it does not know.
 	Published string
+	// Generates says that all of its requests go on from an earlier step.
+	Generates bool
 	// Help is the line of the documentation.
 	Help string
 }
@@ -36,15 +38,15 @@ var stages = []struct {
 	stage Stage
 	info  StageInfo
 }{
-	{StagePrefill, StageInfo{"Prefill", "prefill step", "extend", "Context requests only."}},
-	{StageDecode, StageInfo{"Decode", "decode step", "decode", "Generation requests only."}},
-	{StageMixed, StageInfo{"Mixed", "mixed step", "mixed",
+	{StagePrefill, StageInfo{"Prefill", "prefill step", "extend", false, "Context requests only."}},
+	{StageDecode, StageInfo{"Decode", "decode step", "decode", true, "Generation requests only."}},
+	{StageMixed, StageInfo{"Mixed", "mixed step", "mixed", false,
 		"Context and generation requests in one batch."}},
-	{StageVerify, StageInfo{"Verify", "verify step", "decode", "The target model checks drafted tokens."}},
-	{StageDraft, StageInfo{"Draft", "draft step", "decode", "A draft model proposes tokens."}},
-	{StageIdle, StageInfo{"Idle", "idle step", "all", "A step without requests."}},
-	{StageCapture, StageInfo{"Capture", "capture step", "capture", "A CUDA graph is being captured."}},
-	{StageUnknown, StageInfo{"Unknown", "step", "all", "The trace does not say."}},
+	{StageVerify, StageInfo{"Verify", "verify step", "decode", true, "The target model checks drafted tokens."}},
+	{StageDraft, StageInfo{"Draft", "draft step", "decode", true, "A draft model proposes tokens."}},
+	{StageIdle, StageInfo{"Idle", "idle step", "all", false, "A step without requests."}},
+	{StageCapture, StageInfo{"Capture", "capture step", "capture", false, "A CUDA graph is being captured."}},
+	{StageUnknown, StageInfo{"Unknown", "step", "all", false, "The trace does not say."}},
 }
 
 // Stages lists all stages in the order of reports.

@@ -156,10 +156,10 @@ func loadOfTokens(fp *layer.ForwardPass, tokens int64) *Load {
 
 // split books all tokens on the phase of the stage.
 func (l *Load) split(s layer.Stage) {
-	switch s {
-	case layer.StagePrefill:
+	switch {
+	case s == layer.StagePrefill:
 		l.ContextTokens = float64(l.Tokens)
-	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
+	case s.Info().Generates:
 		l.GenerationTokens = float64(l.Tokens)
 	}
 }

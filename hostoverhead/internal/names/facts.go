@@ -28,10 +28,10 @@ const (
 // context requests make a context step, generation requests alone a generation
 // step.
 func Phase(s layer.Stage) string {
-	switch s {
-	case layer.StagePrefill, layer.StageMixed:
+	switch {
+	case s == layer.StagePrefill, s == layer.StageMixed:
 		return Context
-	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
+	case s.Info().Generates:
 		return Generation
 	}
 	return ""
