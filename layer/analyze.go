@@ -11,14 +11,9 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer/internal/ladder"
-	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
-
-// maxLayers is what model configs may ask for, too (see profile): a number by mistake must not become gigabytes of
-// layers.
-const maxLayers = segment.MaxLayers
 
 // Analyze finds the passes and layers of all GPUs of a trace and classifies their kernels. A trace without GPU work
 // has no devices, and is no error. In mode auto a trace without layers is none either: the passes then have no
@@ -136,8 +131,8 @@ func (a *Device) find(ctx context.Context) error {
 
 // checkLayers refuses a number of layers that no model has.
 func (o *Options) checkLayers() error {
-	if o.NumLayers < 0 || o.NumLayers > maxLayers {
-		return fmt.Errorf("%w: %d layers, at most %d", ErrRange, o.NumLayers, maxLayers)
+	if o.NumLayers < 0 || o.NumLayers > profile.MaxLayers {
+		return fmt.Errorf("%w: %d layers, at most %d", ErrRange, o.NumLayers, profile.MaxLayers)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/layer/internal/ladder"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -165,10 +166,10 @@ func (w *work) given(passes []GivenPass) ([]ladder.Result, error) {
 			if l == 0 {
 				r.First = lay.Index
 			}
-			if lay.Index != r.First+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil &&
+			if lay.Index != r.First+l || lay.Index < 0 || lay.Index >= profile.MaxLayers || lay.Halves != nil &&
 				len(lay.Halves) != len(lay.Kernels) {
 				return nil, fmt.Errorf("%w: layer %d of pass %d: layers count up by one from 0…%d, and each kernel has a half "+
-					"or none has", ErrRange, lay.Index, p, maxLayers-1)
+					"or none has", ErrRange, lay.Index, p, profile.MaxLayers-1)
 			}
 			if err := take(lay.Kernels, lay.Halves, int32(lay.Index)); err != nil {
 				return nil, err

@@ -7,18 +7,28 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestRepeatsThatAreNoLayers: no model has tens of thousands of layers, whatever repeats so often.
+// launch adds the nth kernel, and the call that launches it.
+func launch(b *trace.Builder, n int64, name string, at int64) {
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1,
+		Correlation: uint64(n), Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 2, Duration: 4, Correlation: uint64(n), Stream: 7})
+}
+
+// TestRepeatsThatAreNoLayers: no model has tens of thousands of layers, whatever repeats so often: none has more than
+// a config may ask for.
 func TestRepeatsThatAreNoLayers(t *testing.T) {
+	if segment.MaxLayers != profile.MaxLayers {
+		t.Errorf("%d layers are found at most, a config may have %d", segment.MaxLayers, profile.MaxLayers)
+	}
 	b := trace.NewBuilder(trace.Options{})
 	for k := range int64(3 * 40_000) {
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 3, Thread: 1,
-			Correlation: uint64(k + 1), Device: trace.None, Stream: trace.None})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: []string{"rms_norm", "gemm", "flash_fwd_kernel"}[k%3],
-			Start: 10*k + 5, Duration: 4, Correlation: uint64(k + 1), Stream: 7})
+		launch(b, k+1, []string{"rms_norm", "gemm", "flash_fwd_kernel"}[k%3], 10*k)
 	}
 	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 	if err != nil {
@@ -36,11 +46,7 @@ func TestManyRestsInOneGap(t *testing.T) {
 	took := func(calls int64) time.Duration {
 		b := trace.NewBuilder(trace.Options{})
 		for k := range int64(2) {
-			at := 100 * calls * k
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1,
-				Correlation: uint64(k + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 2, Duration: 4, Correlation: uint64(k + 1),
-				Stream: 7})
+			launch(b, k+1, "gemm", 100*calls*k)
 		}
 		for i := range calls {
 			b.Add(trace.EventData{Kind: event.Frame, Name: "shm_broadcast.py(5): acquire_read", Start: 100*i + 8,

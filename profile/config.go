@@ -251,16 +251,16 @@ func (c *Config) identify(f *fields) {
 // then DeepSeek's inference/config.json, then older models'.
 func (c *Config) sizes(f *fields) {
 	if v := f.find("num_hidden_layers", "n_layers", "num_layers", "n_layer"); v.Given() {
-		c.NumLayers, f.known = v.Integer(1, maxLayers), true
+		c.NumLayers, f.known = v.Integer(1, MaxLayers), true
 	}
 	for _, x := range []struct {
 		dst   *int
 		hi    int64
 		names []string
 	}{
-		{&c.NumNextN, maxLayers, []string{"num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers",
+		{&c.NumNextN, MaxLayers, []string{"num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers",
 			"num_mtp_layers", "num_mtp_modules"}},
-		{&c.NumHashLayers, maxLayers, []string{"num_hash_layers", "n_hash_layers"}},
+		{&c.NumHashLayers, MaxLayers, []string{"num_hash_layers", "n_hash_layers"}},
 		{&c.VocabSize, maxSize, []string{"vocab_size", "padded_vocab_size"}},
 		{&c.HeadDim, maxSize, []string{"head_dim", "attention_head_dim", "kv_channels"}},
 		{&c.QLoraRank, maxSize, []string{"q_lora_rank"}},

@@ -106,7 +106,7 @@ func (c *Config) moeByRule(f *fields) func(int) bool {
 		if !v.Given() || v.Kind() == listKind {
 			return def, false
 		}
-		return max(v.Integer(int64(lo), maxLayers), lo), true
+		return max(v.Integer(int64(lo), MaxLayers), lo), true
 	}
 
 	// DeepSeek-V2/V3, Kimi-K2, GLM: from layer k on, every freq-th. DeepSeek's own
@@ -120,7 +120,7 @@ func (c *Config) moeByRule(f *fields) func(int) bool {
 	// Qwen2-MoE, Qwen3-MoE, Qwen3-Next, Qwen3.5.
 	step, hasStep := get(1, 1, "decoder_sparse_step")
 	if dense := f.find("mlp_only_layers"); dense.Given() || hasStep {
-		only := memberOf(dense.Ints(0, maxLayers))
+		only := memberOf(dense.Ints(0, MaxLayers))
 		return func(i int) bool { return !only(i) && (i+1)%step == 0 }
 	}
 

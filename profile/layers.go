@@ -62,8 +62,8 @@ func (c *Config) sharedTopK(f *fields) {
 	} else if f.find("index_topk_freq").Given() {
 		var every int
 		first := 2 // the model code's own default
-		f.number(&every, maxLayers, "index_topk_freq")
-		f.number(&first, maxLayers, "index_skip_topk_offset")
+		f.number(&every, MaxLayers, "index_topk_freq")
+		f.number(&first, MaxLayers, "index_skip_topk_offset")
 		shared = func(i int) bool { return max(i-first+1, 0)%max(every, 1) != 0 }
 	}
 	for i := range c.Layers {
@@ -270,7 +270,7 @@ func (c *Config) mixersByInterval(f *fields) bool {
 		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
 	} {
 		if given := f.of(numberKind, rule.field); given.Given() && rule.when {
-			n := max(given.Integer(1, maxLayers), 1)
+			n := max(given.Integer(1, MaxLayers), 1)
 			c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
 			return true
 		}
@@ -295,8 +295,8 @@ func (c *Config) mixersByPeriod(f *fields) bool {
 	if !given.Given() {
 		return false
 	}
-	period, offset := max(given.Integer(1, maxLayers), 1), 0
-	f.number(&offset, maxLayers, "attn_layer_offset")
+	period, offset := max(given.Integer(1, MaxLayers), 1), 0
+	f.number(&offset, MaxLayers, "attn_layer_offset")
 	c.setMixers(mixerMamba, func(i int) bool { return i%period == offset })
 	return true
 }
@@ -308,7 +308,7 @@ func (c *Config) mixersByWindow(f *fields) bool {
 	if !given.Given() || !f.find("use_sliding_window").Given() || c.SlidingWindow == 0 {
 		return false
 	}
-	n := given.Integer(0, maxLayers)
+	n := given.Integer(0, MaxLayers)
 	c.setMixers(mixerSliding, func(i int) bool { return i < n })
 	return true
 }

@@ -154,10 +154,10 @@ func (c *Config) ratiosFromTypes(f *fields) {
 // layer and each next-token-prediction layer.
 func (c *Config) fits(list value, n int) bool {
 	switch {
-	case c.NumLayers == 0 && n <= maxLayers, c.NumLayers > 0 && (n == c.NumLayers || n == c.NumLayers+c.NumNextN):
+	case c.NumLayers == 0 && n <= MaxLayers, c.NumLayers > 0 && (n == c.NumLayers || n == c.NumLayers+c.NumNextN):
 		return true
 	case c.NumLayers == 0:
-		list.Fail("%w: %d entries, at most %d", errLimit, n, maxLayers)
+		list.Fail("%w: %d entries, at most %d", errLimit, n, MaxLayers)
 	default:
 		list.Fail("%d entries for %d layers; only %d + %d next-token-prediction layers would also fit",
 			n, c.NumLayers, c.NumLayers, c.NumNextN)

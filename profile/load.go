@@ -84,7 +84,7 @@ func (p *ModelProfile) fill(o object) {
 		p.BlocksPerLayer = n.Integer(1, maxBlocks)
 	}
 	if n := o.Field("default_layers"); n.Given() {
-		p.DefaultLayers = n.Integer(1, maxLayers)
+		p.DefaultLayers = n.Integer(1, MaxLayers)
 	}
 	if p.HalfLabels == nil {
 		if p.BlocksPerLayer != 1 {

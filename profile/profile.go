@@ -85,9 +85,9 @@ type ModelProfile struct {
 const AutoAnchorMin = 4
 
 const (
-	// maxLayers bounds a layer count. The deepest published decoder has 126
+	// MaxLayers bounds a layer count. The deepest published decoder has 126
 	// layers (Llama-3.1-405B); a claim far beyond is a broken or hostile file.
-	maxLayers = 4096
+	MaxLayers = 4096
 	// maxBlocks bounds blocks per layer: two in every profile known.
 	maxBlocks = 64
 	// maxRules bounds the rules, patterns and renames of a profile. The longest
@@ -134,8 +134,8 @@ func (p *ModelProfile) validate() error {
 			return fail(fmt.Sprintf("half_labels[%d]", i), "%q is also half_labels[%d]", l, j)
 		}
 	}
-	if p.DefaultLayers < 1 || p.DefaultLayers > maxLayers {
-		return fail("default_layers", "%d is outside 1…%d", p.DefaultLayers, maxLayers)
+	if p.DefaultLayers < 1 || p.DefaultLayers > MaxLayers {
+		return fail("default_layers", "%d is outside 1…%d", p.DefaultLayers, MaxLayers)
 	}
 	switch p.BaseRules {
 	case "", baseUniversal, baseRich, baseNone:

@@ -372,17 +372,17 @@ func (e Event) Parent() Event {
 	return e.t.parentOf(e)
 }
 
-// maxEnclosing is how many events around one are looked at. Python stops at a
+// MaxEnclosing is how many events [Event.Enclosing] goes through. Python stops at a
 // thousand calls; deeper nesting is not of a program, and for each of its events
 // would cost as much as there are events.
-const maxEnclosing = 1024
+const MaxEnclosing = 1024
 
 // Enclosing iterates over e and the events of its lane and thread around it,
-// innermost first, 1024 at most.
+// innermost first, [MaxEnclosing] at most.
 func (e Event) Enclosing() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		n := 0
-		for f := e; f.Valid() && n < maxEnclosing; f = f.Parent() {
+		for f := e; f.Valid() && n < MaxEnclosing; f = f.Parent() {
 			if !yield(f) {
 				return
 			}

@@ -72,8 +72,8 @@ func TestJumpsAreFew(t *testing.T) {
 	for range tr.At(trID(tr, depth-1)).Enclosing() {
 		n++
 	}
-	if n != maxEnclosing {
-		t.Errorf("%d events enclose the innermost, want %d", n, maxEnclosing)
+	if n != MaxEnclosing {
+		t.Errorf("%d events enclose the innermost, want %d", n, MaxEnclosing)
 	}
 }
 

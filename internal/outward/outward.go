@@ -3,9 +3,6 @@ package outward
 
 import "github.com/llmstrata/strata/trace"
 
-// most is how many events [trace.Event.Enclosing] goes through.
-const most = 1024
-
 // Memory finds what events that enclose each other say together. It remembers that of the events around the last one
 // of each thread, which are most of those around the next one. The zero value is ready; it is for one goroutine.
 type Memory[V any] struct {
@@ -31,7 +28,7 @@ func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (s
 		for at > 0 && stack[at-1].event.ID() > f.ID() { // what encloses an event has a lower one
 			at--
 		}
-		if at > 0 && stack[at-1].event == f && at+len(path) <= most {
+		if at > 0 && stack[at-1].event == f && at+len(path) <= trace.MaxEnclosing {
 			says, kept = stack[at-1].says, at
 			break
 		}
@@ -42,7 +39,7 @@ func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (s
 		says = inside(says, path[i])
 		stack = append(stack, known[V]{path[i], says})
 	}
-	if kept == 0 && len(path) == most && path[most-1].Parent().Valid() { // others look further out
+	if kept == 0 && len(path) == trace.MaxEnclosing && path[len(path)-1].Parent().Valid() { // others look further out
 		stack = stack[:0]
 	}
 	m.threads[e.Thread()], m.path = stack, path

@@ -28,9 +28,6 @@ type cutOptions struct {
 	Device *trace.DeviceID
 }
 
-// maxLayers is what model configs may ask for, too: far deeper than any model known.
-const maxLayers = 4096
-
 // blockCut is a trace cut into blocks.
 type blockCut struct {
 	Device    trace.DeviceID
@@ -63,8 +60,8 @@ type blockLayer struct {
 
 // findBlocks cuts the trace. The error wraps [errNoAnchor] where nothing opens a block, and is ctx's when cancelled.
 func findBlocks(ctx context.Context, t *trace.Trace, o cutOptions) (*blockCut, error) {
-	if o.NumLayers < 0 || o.NumLayers > maxLayers {
-		return nil, fmt.Errorf("%w makes %d layers, at most %d", errNoAnchor, o.NumLayers, maxLayers)
+	if o.NumLayers < 0 || o.NumLayers > profile.MaxLayers {
+		return nil, fmt.Errorf("%w makes %d layers, at most %d", errNoAnchor, o.NumLayers, profile.MaxLayers)
 	}
 	c := &blockCut{NumLayers: o.NumLayers, Source: "given", PerLayer: max(1, o.Profile.BlocksPerLayer)}
 	f := finder{t: t, cut: c}

@@ -69,8 +69,7 @@ const (
 	// is near.
 	nearLeast = 0.5
 	lostShare = 0.05
-	// MaxLayers is how many layers a pass has at most: 30 times those of the deepest model known. What repeats more
-	// often is no layer.
+	// MaxLayers is how many layers a pass has at most, as many as a config: what repeats more often is no layer.
 	MaxLayers = 4096
 	// StackLayers layers are a stack where mixers are known, and make the kernels of a stretch a pass, as piecewise
 	// graphs hold one each; fewer need smallSupport, and units of smallUnit kernels.
