@@ -53,7 +53,11 @@ func tarred(t *testing.T, packed bool, members ...member) []byte {
 		w = tar.NewWriter(&b)
 	}
 	for _, m := range members {
-		err := w.WriteHeader(&tar.Header{Name: m.name, Mode: 0o600, Size: int64(len(m.text)), Typeflag: tar.TypeReg})
+		kind := byte(tar.TypeReg)
+		if strings.HasSuffix(m.name, "/") {
+			kind = tar.TypeDir
+		}
+		err := w.WriteHeader(&tar.Header{Name: m.name, Mode: 0o600, Size: int64(len(m.text)), Typeflag: kind})
 		if err == nil {
 			_, err = w.Write(m.text)
 		}
@@ -79,7 +83,7 @@ func TestArchivesAreDirectories(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()},
 		member{"run/x-TP-1.trace.json.gz", demo.Trace()}
-	bomb := member{"a.trace.json", []byte(`{"traceEvents":[` + strings.Repeat(" ", 300<<20) + `]}`)}
+	bombed := zipped(t, readme, member{"a.trace.json", []byte(`{"traceEvents":[` + strings.Repeat(" ", 40<<20) + `]}`)})
 	for name, c := range map[string]struct {
 		text  []byte
 		parts int
@@ -90,9 +94,10 @@ func TestArchivesAreDirectories(t *testing.T) {
 		"one.zip":      {zipped(t, member{"x.json", []byte(`{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7}}]}`)}), 1, nil},
 		"ranks.tar":    {tarred(t, false, readme, rank0, rank1), 2, nil},
 		"ranks.tar.gz": {tarred(t, true, rank0, rank1, readme), 2, nil},
+		"one.tar":      {tarred(t, false, member{"run/", nil}, rank0), 1, nil},
 		"none.zip":     {zipped(t, readme, member{"b.txt", nil}), 0, trace.ErrNoTrace},
 		"away.zip":     {zipped(t, readme, member{"../../away.trace.json", demo.Trace()}), 0, trace.ErrNoTrace},
-		"bomb.zip":     {zipped(t, readme, bomb), 0, trace.ErrLimit},
+		"bomb.zip":     {bombed, 0, trace.ErrLimit},
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, c.text, 0o600); err != nil {

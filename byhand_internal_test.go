@@ -176,7 +176,14 @@ func TestPageOfACompareByHand(t *testing.T) {
 		Wall: 11 * ms},
 		Delta: ms, Rows: []compare.Row{slow, hidden, row("same", ms, ms)}, Waterfall: []compare.Row{row("kernels",
 			9*ms, 10*ms)}}
+	if n := len(compareSections(r)); n != 1 {
+		t.Errorf("without findings and gates: %d sections", n)
+	}
+	r.Findings, r.Gates = make([]finding.Finding, 1), make([]compare.Gate, 1)
 	s := compareSections(r)
+	if len(s) != 3 || s[1].ID != "changes" || s[2].ID != "gates" {
+		t.Errorf("one finding and one gate: %d sections", len(s))
+	}
 	same(t, "rows", drawn(s[0].Tables[1]),
 		"qkv_proj | 4.00 ms [4e+06] | 5.00 ms [5e+06] | 1.00 ms [1e+06] | 25.0 [25] | - [-1] | 1.00 ms [1e+06] | "+
 			"900 µs … 1.10 ms [900000] | yes* | 2 → 3 | old → new/old → new: 4.00 ms → 5.00 ms, 2 → 3 launches",
@@ -276,6 +283,9 @@ func TestPageOfTriageByHand(t *testing.T) {
 	same(t, "slow kernels", drawn(out[3].Tables[0]),
 		"s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
 		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ")
+	if s.Slow = s.Slow[:1]; len(triageSections(r, s)) != 4 {
+		t.Error("one slow kernel has no section of its own")
+	}
 	s.Devices, s.Slow = 1, nil
 	if out := triageSections(r, s); len(out) != 3 || strings.Contains(out[0].Text, "GPUs") {
 		t.Errorf("one GPU without slow kernels: %d sections, %q", len(out), out[0].Text)
@@ -349,14 +359,19 @@ func TestTextOfAReport(t *testing.T) {
 	}
 	r.Notes = r.Notes[1:]
 	// Each section has a heading of the second level in Markdown.
+	r.light = &roofline.Report{Passes: []roofline.Pass{{Stage: layer.StageDecode, Wall: 4 * ms,
+		Waterfall: []roofline.Share{{Name: "all", Time: 4 * ms}}}}}
+	r.Ranks = &fleet.Report{}
 	var headings []string
 	for line := range strings.Lines(print(ReportText{Markdown: true})) {
 		if strings.HasPrefix(line, "#") {
 			headings = append(headings, strings.TrimSpace(line))
 		}
 	}
-	same(t, "headings", headings, "# strata report of run", "## What matters", "## Passes", "## Operators of pass 1 "+
-		"(decode)", "## Exposed time: no other category overlaps", "## Fusions", "## Notes")
+	same(t, "headings", headings, "# strata report of run", "## Where the time of pass 0 (decode) goes",
+		"## What matters", "## Ranks", "## Passes", "## Operators of pass 1 (decode)",
+		"## Exposed time: no other category overlaps", "## Fusions", "## Notes")
+	r.light, r.Ranks = nil, nil
 	// Lists are cut at 16 passes, 24 operators and 8 fused paths; of two traces each pass and operator says which.
 	r.Traces = append(r.Traces, "other")
 	r.Passes, r.Fusions = make([]ReportPass, 17), make([]ReportFusion, 9)
@@ -479,6 +494,15 @@ func TestSentenceOfAReport(t *testing.T) {
 		if got := r.sentence(); got != c.want {
 			t.Errorf("idle for %v of a second: %q, want %q", c.idle, got, c.want)
 		}
+	}
+	capture := &Report{Wall: time.Second, GPUTime: 1, parts: []*reportPart{p},
+		Passes: []ReportPass{{Stage: layer.StageCapture}}}
+	if got, want := capture.sentence(), "This window captures graphs."; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q at its start", got, want)
+	}
+	timeless := &Report{HealthNotes: []triage.HealthNote{{Findings: []trace.Remark{{Code: trace.CodeNoTimes}}}}}
+	if got, want := timeless.sentence(), "No GPU activity has a time."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	r := &Report{Wall: time.Second, GPUTime: 1, parts: []*reportPart{p}, Passes: []ReportPass{{Stage: layer.StageDecode}},
 		Findings: []finding.Finding{{Kind: finding.Coverage, Text: "doubt", Size: finding.Size{Measure: finding.Recoverable}},
@@ -784,8 +808,9 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 	idle, fuse, wait := one(finding.IdleTime, "a"), one(finding.Fusion, "b"), one(finding.RankWait, "c")
 	exposed, lone := one(finding.ExposedCommunication, "d"), one(finding.SmallKernels, "e")
 	for _, matched := range []int{0, 7} {
-		r := &Report{Name: "dir", Findings: []finding.Finding{idle, fuse, wait, exposed}, Verdict: "V."}
-		r.join(&fleet.Report{Verdict: "All.", Runs: []fleet.Run{{Groups: []fleet.Group{{Collectives: matched}},
+		r := &Report{Name: "dir", Findings: []finding.Finding{idle, fuse, wait, exposed}, Verdict: "V.",
+			Health: trace.HealthOK}
+		r.join(&fleet.Report{Verdict: "All.", Health: trace.HealthDegraded, Runs: []fleet.Run{{Groups: []fleet.Group{{Collectives: matched}},
 			Shared: []fleet.Shared{shared(idle, 3, spread(1e6, 2e6)), shared(fuse, 8, spread(1e6, 1e6)),
 				shared(exposed, 2, spread(1e6, 2e6)), shared(lone, 1, spread(1e6, 1e6)), shared(wait, 8, spread(0,
 					0))}}, {Shared: []fleet.Shared{shared(idle, 2, spread(1e6, 2e6))}}}}) // another run says it again
@@ -800,7 +825,7 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 			delete(want, "c")
 			want["d"] = "Seen. On 2 of 8 ranks."
 		}
-		if d := cmp.Diff(want, got); d != "" || r.Verdict != "All. V." || len(r.Findings) != len(want) {
+		if d := cmp.Diff(want, got); d != "" || r.Health != trace.HealthDegraded || r.Verdict != "All. V." || len(r.Findings) != len(want) {
 			t.Errorf("%d collectives matched, verdict %q (-want +got):\n%s", matched, r.Verdict, d)
 		}
 	}

@@ -182,7 +182,7 @@ func (r *Ranks) EachRun(ctx context.Context, o DigestOptions, take func([]fleet.
 	done, next := 0, 0
 	sets := make([]fleet.Set, len(r.Recordings))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, min(runtime.GOMAXPROCS(0), len(jobs))))
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	if o.Open.Trace.Concurrency == 0 && len(jobs) > 1 {
 		o.Open.Trace.Concurrency = 1
 	}

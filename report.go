@@ -433,7 +433,7 @@ func (r *Report) sumUp() {
 		}
 		r.addTrace(i, p)
 	}
-	if r.Wall > 0 && r.Wall > r.IdleTime {
+	if r.Wall > r.IdleTime {
 		r.Headroom = float64(r.Wall) / float64(r.Wall-r.IdleTime)
 	}
 }

@@ -106,6 +106,9 @@ func TestListsOfAReport(t *testing.T) {
 				t.Errorf("of %d, %d of %s are shown, want %d", n, got, word, want[i])
 			}
 		}
+		if first := strings.Count(b.String(), "Look first at"); first != 1 {
+			t.Errorf("%d lines of what to look at first of %d rows", first, n)
+		}
 		if more := n - 40; (more > 0) != strings.Contains(b.String(), fmt.Sprintf("and %d more", more)) {
 			t.Errorf("of %d findings: %s", n, b.String())
 		}

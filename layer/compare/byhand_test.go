@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,7 @@ func TestVerdictIsTheStep(t *testing.T) {
 		{"more work, the same step", steady(4400, 3000, 600), compare.Mixed},
 		{"the same work, half as long again", steady(4000, 3000, 5000), compare.Slower},
 		{"the same", steady(4000, 3000, 1000), compare.Same},
+		{"a little more of everything", steady(4050, 3030, 1020), compare.Inconclusive},
 	} {
 		r := report(t, steady(4000, 3000, 1000), c.b, compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
 		if r.Verdict != c.want {
@@ -112,6 +114,14 @@ func TestVerdictIsTheStep(t *testing.T) {
 		}
 		if (r.Verdict == compare.Slower) != (r.Gate() == compare.GateFailed) {
 			t.Errorf("%s: gate %s: %s", c.name, r.Gate(), r.Gates[0].Text)
+		}
+		idle := r.Rows[slices.IndexFunc(r.Rows, func(row compare.Row) bool { return row.Class == compare.Waiting })]
+		kernels, part := r.Waterfall[0], r.Waterfall[1] // a part of one row is judged as that is
+		if part.Interval != idle.Interval || part.Seen != idle.Seen || part.Significant != idle.Significant {
+			t.Errorf("%s: the part %+v, its row %+v", c.name, part, idle)
+		}
+		if got := kernels.Significant; got != (kernels.Delta.Abs() > 300*time.Microsecond) { // of 7 ms ± 2.4%
+			t.Errorf("%s: %v more time of kernels is a finding: %t", c.name, kernels.Delta, got)
 		}
 	}
 }

@@ -249,7 +249,7 @@ func (c *comparison) collect() {
 		if len(s.a) == 1 || len(s.b) == 1 {
 			s.layers = c.layers(i)
 		}
-		s.other = mostA != mostB || len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].name != b.kernels[0].name
+		s.other = mostA != mostB || a.leading() != b.leading()
 		c.series = append(c.series, s)
 		switch {
 		case s.class == Waiting || lost[i]:

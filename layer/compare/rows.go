@@ -330,6 +330,14 @@ type rowTimes struct {
 	work            Work // a pass, in the mean
 }
 
+// leading is the kernel of most time, "" for what is no kernel.
+func (r *rowTimes) leading() string {
+	if len(r.kernels) == 0 {
+		return ""
+	}
+	return r.kernels[0].name
+}
+
 // mode is the most frequent of some counts and how often it occurs; of equally frequent ones the larger, as records
 // are lost and none are made.
 func mode(counts []int) (value, times int) {

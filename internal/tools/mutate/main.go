@@ -116,27 +116,31 @@ type bench struct {
 	mutants        []mutant
 }
 
-// binary is the built tests of a package.
+// binary is the built tests of a package, the shortest first.
 type binary struct {
-	path, dir     string
-	first, others batch // tests that take no time, which run before the others
-	reaches       map[string]bool
+	path, dir string
+	tests     []test
 }
 
-// batch is some tests, and how long they take.
-type batch struct {
-	names   []string
+// test is a test, how long it takes, and the mutants that it reaches.
+type test struct {
+	name    string
 	seconds float64
+	reaches map[string]bool
 }
 
-func (t *batch) add(name string, seconds float64) {
-	t.names, t.seconds = append(t.names, name), t.seconds+seconds
-}
+// short is how many seconds a test takes at most that runs before all others.
+const short = 0.05
 
-// run is what selects the tests: of a change that never ends, five times their time is enough.
-func (t *batch) run() []string {
-	return []string{"-test.failfast", "-test.run", "^(" + strings.Join(t.names, "|") + ")$",
-		"-test.timeout", fmt.Sprintf("%.0fs", 20+5*t.seconds)}
+// selected are the arguments that select tests: of a change that never ends, five times their time is enough.
+func selected(tests []test) []string {
+	var names []string
+	seconds := 0.0
+	for _, t := range tests {
+		names, seconds = append(names, t.name), seconds+t.seconds
+	}
+	return []string{"-test.failfast", "-test.run", "^(" + strings.Join(names, "|") + ")$",
+		"-test.timeout", fmt.Sprintf("%.0fs", 20+5*seconds)}
 }
 
 // read reads the package's files and their types.
@@ -249,23 +253,22 @@ func (b *bench) build(mutants []mutant) error {
 		if _, err := os.Stat(file); err != nil {
 			continue // no tests
 		}
-		os.Remove(log)
-		out, _ = b.test(i, "MUTANT_LOG="+log, "-test.v")
+		out, _ = b.test(i, "MUTANT=", "-test.v")
 		for name, seconds := range timed(out) {
-			switch {
-			case seconds <= 0.05:
-				t.first.add(name, seconds)
-			case seconds <= b.longest:
-				t.others.add(name, seconds)
+			if seconds <= b.longest {
+				t.tests = append(t.tests, test{name: name, seconds: seconds})
 			}
 		}
+		slices.SortFunc(t.tests, func(a, b test) int {
+			return cmp.Or(cmp.Compare(a.seconds, b.seconds), strings.Compare(a.name, b.name))
+		})
 		for _, line := range failedTest.FindAllString(string(out), -1) {
 			fmt.Fprintf(os.Stderr, "without any change, and left out: %s %s\n", t.path, line)
 		}
-		text, _ := os.ReadFile(log)
-		t.reaches = map[string]bool{}
-		for line := range strings.Lines(string(text)) {
-			t.reaches[strings.TrimSpace(line)] = true
+		for j := range t.tests {
+			if t.tests[j].reaches, err = b.reach(i, log, &t.tests[j]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -281,17 +284,41 @@ func (b *bench) test(i int, environment string, args ...string) ([]byte, error) 
 	return cmd.CombinedOutput()
 }
 
-// try runs the tests with a mutant switched on.
+// reach runs one test without any change, and notes the mutants in its way.
+func (b *bench) reach(i int, log string, t *test) (map[string]bool, error) {
+	if err := os.WriteFile(log, nil, 0o666); err != nil {
+		return nil, err
+	}
+	b.test(i, "MUTANT_LOG="+log, selected([]test{*t})...)
+	text, err := os.ReadFile(log)
+	all := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		all[strings.TrimSpace(line)] = true
+	}
+	return all, err
+}
+
+// try runs the tests that reach a mutant with it switched on.
 func (b *bench) try(id int) (string, error) {
 	name := switchName(id)
 	says := unreached
 	for i, t := range b.binaries {
-		if !t.reaches[name] {
-			continue
+		var first, others []test
+		for _, one := range t.tests {
+			switch {
+			case !one.reaches[name]:
+			case one.seconds <= short:
+				first = append(first, one)
+			default:
+				others = append(others, one)
+			}
 		}
-		says = survived
-		for _, tests := range []batch{t.first, t.others} {
-			if _, err := b.test(i, "MUTANT="+name, tests.run()...); err != nil {
+		for _, tests := range [][]test{first, others} {
+			if len(tests) == 0 {
+				continue
+			}
+			says = survived
+			if _, err := b.test(i, "MUTANT="+name, selected(tests)...); err != nil {
 				return killed, nil
 			}
 		}
