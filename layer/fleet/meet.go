@@ -130,9 +130,6 @@ func together(mine, theirs []span) bool {
 
 // spread turns differences of two clocks into distances from their median, which it returns.
 func spread(d []int64) (clock int64) {
-	if len(d) == 0 {
-		return 0
-	}
 	clock = middle(d)
 	for i := range d {
 		d[i] = max(d[i]-clock, clock-d[i])
