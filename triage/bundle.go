@@ -248,7 +248,7 @@ func slug(heading string, used map[string]int) string {
 }
 
 // maxReport bounds a report, in bytes: those of 16 ranks have some hundred kB.
-const maxReport = 64 << 20
+const maxReport = 16 << 20
 
 // reportEndings are those of files of published reports, which open with reportTitle.
 var reportEndings = []string{".md", ".txt"}

@@ -36,7 +36,7 @@ func TestReadAReport(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"# Triage View\r\n\tµ\n", ""}, {"", ""},
 		{"# Triage View\n\x1b[2J", "control characters"}, {"a\x00b", "control characters"},
-		{strings.Repeat("x", maxReport), ""}, {strings.Repeat("x", maxReport+1), "more than 64 MB"},
+		{strings.Repeat("x", maxReport), ""}, {strings.Repeat("x", maxReport+1), "more than 16 MB"},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,8 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 	wall, _ := s.wall()
 	n, basis := s.steady()
 	out.at = at
-	bound, low, high := 0, int64(0), int64(0)
+	var bound int
+	var low, high int64
 	type held struct{ low, high int64 }
 	by := map[*activity.Hold]held{}
 	for i := range at {

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 
@@ -38,6 +39,11 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 	}
 	labelled := stage(layer.StageUnknown, 1, 0, 70)
 	labelled.Kernels = []KernelRow{{Kernel: "long", Label: "short", SharePct: 42}, {Kernel: "next", SharePct: 9}}
+	divided := func(n int) StageReport {
+		s := stage(layer.StageUnknown, 1, 0, 70)
+		s.Kernels = []KernelRow{{Kernel: "gemm", SharePct: 42, Operators: make([]OperatorRow, n)}}
+		return s
+	}
 	unlabelled := stage(layer.StageUnknown, 1, 0, 70)
 	unlabelled.Kernels = []KernelRow{{Kernel: strings.Repeat("k", 61), SharePct: 42}}
 	for _, c := range []struct {
@@ -59,6 +65,8 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)},
 			"Extend/prefill takes 50.0% of GPU time, mostly a (70.0%)."},
 		{[]StageReport{labelled}, "GPU time is mostly a (70.0%); the largest kernel is short (42.0%)."},
+		{[]StageReport{divided(1)}, "GPU time is mostly a (70.0%); the largest kernel is gemm (42.0%)."},
+		{[]StageReport{divided(2)}, "GPU time is mostly a (70.0%); the largest kernel is gemm (42.0% in 2 operators)."},
 		{[]StageReport{unlabelled}, "GPU time is mostly a (70.0%); the largest kernel is " + strings.Repeat("k", 61) +
 			" (42.0%)."},
 	} {
@@ -145,6 +153,10 @@ func TestHeadOfAStage(t *testing.T) {
 		{StageReport{Launches: 1, Devices: 1}, "1 launch."},
 		{StageReport{Launches: 2, Devices: 2}, "2 launches on 2 GPUs (times are sums over them)."},
 		{StageReport{Launches: 2, Steps: 1}, "2 launches, 1 step."},
+		{StageReport{Launches: 2, Steps: 1, Exposure: &Exposure{Steps: 1, CompleteSteps: 0.5}},
+			"2 launches, 1 step (cut ones count in part: 0.50)."},
+		{StageReport{Launches: 2, Steps: 3, Exposure: &Exposure{Steps: 6, CompleteSteps: 5}},
+			"2 launches, 3 steps (cut ones count in part: 2.50)."},
 		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
 		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
 		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"},
@@ -454,6 +466,29 @@ func TestPlacesOfAFuseRow(t *testing.T) {
 	}
 }
 
+// TestStraysOfAFuseRow: of four chains a place of one kernel is a stray, unless it has most time; of a fused kernel in
+// use each place counts.
+func TestStraysOfAFuseRow(t *testing.T) {
+	p := activity.NewPool()
+	w := &activity.Trace{}
+	var refs []chain.Ref
+	for i, site := range []string{"longest", "often", "often", "stray"} {
+		w.Acts = append(w.Acts, activity.Activity{Site: p.Sites.ID(site), End: []int64{200, 70, 40, 10}[i]})
+		refs = append(refs, chain.Ref{Act: int32(i)})
+	}
+	p.Facts, p.Labels = kernels(1), make([]string, 1)
+	a := &analysis{pool: p, formal: []*activity.Trace{w}}
+	for kind, want := range map[FuseKind]string{Split: "longest often", InUse: "longest often stray"} {
+		r := a.fuseRow(&stageWork{ns: 1000}, &fusion.Pattern{}, kind, refs, refs, 4, 10)
+		if got := strings.Join(r.CurrentLocations, " "); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
+	}
+	if r := a.fuseRow(&stageWork{ns: 1000}, &fusion.Pattern{}, Split, refs, refs, 5, 10); len(r.CurrentLocations) != 1 {
+		t.Errorf("of five chains places of one and two kernels are no strays: %v", r.CurrentLocations)
+	}
+}
+
 // TestCategoriesOfNoTime: a category whose kernels take no time has no row, one nanosecond is enough.
 func TestCategoriesOfNoTime(t *testing.T) {
 	x := &exposureSums{wall: 10, categories: []*categorySums{{name: "a"}, {name: "b", exposed: 1}, {name: "c", hidden: 1},
@@ -522,5 +557,55 @@ func TestBoundOfALayer(t *testing.T) {
 	x.bound()
 	if c := communication.bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 || gemm.bound != 0 {
 		t.Errorf("%d in all, %d and %d; want 45, 25 and 20", c, x.byKernel[1].bound, x.byKernel[2].bound)
+	}
+}
+
+// TestGainsInWords: of GPU time, of a step, of bytes that are known, and launches that fall away.
+func TestGainsInWords(t *testing.T) {
+	for _, c := range []struct {
+		g    Gain
+		want string
+	}{
+		{Gain{NS: 5000}, ""},
+		{Gain{LowNS: 5000, NS: 5000, HighNS: 5000, Steps: 1, StepLowNS: 2000, StepHighNS: 2000, Launches: 1},
+			"GPU −5.00 µs; step −2.00 µs; 1 fewer launch"},
+		{Gain{LowNS: 4000, NS: 5000, HighNS: 6000, Steps: 2, CompleteSteps: 2, StepHighNS: 2000, Launches: 2},
+			"GPU −5.00 µs (4.00–6.00 µs) in 2 steps; each step −0 to −2.00 µs; 2 fewer launches"},
+		{Gain{LowNS: 5000, NS: 5000, HighNS: 5000, GPUs: 1, Launches: 2},
+			"GPU −5.00 µs; window −0: no gain while host bound; 2 fewer launches"},
+		{Gain{LowNS: 5000, NS: 5000, HighNS: 5000, GPUs: 2, StepLowNS: 2000, StepHighNS: 2000, HostBoundPct: 25,
+			Launches: 2}, "GPU −5.00 µs on 2 GPUs; window of each −2.00 µs; 25.0% of the occurrences are host bound and not " +
+			"counted for it; 2 fewer launches"},
+		{Gain{LowNS: 5000, NS: 5000, HighNS: 5000, Steps: 1, StepLowNS: 2000, StepHighNS: 2000, BytesMoved: 2000,
+			BytesNeeded: 1000, BytesOf: 3, Occurrences: 4, Launches: 2}, "GPU −5.00 µs; step −2.00 µs; 2.00 kB moved, " +
+			"1.00 kB needed (shapes are known of 3 of 4 occurrences); 2 fewer launches"},
+		{Gain{LowNS: 5000, NS: 5000, HighNS: 5000, Steps: 1, StepLowNS: 2000, StepHighNS: 2000, BytesMoved: 2000,
+			BytesNeeded: 1000, BytesOf: 4, Occurrences: 4, Launches: 2},
+			"GPU −5.00 µs; step −2.00 µs; 2.00 kB moved, 1.00 kB needed; 2 fewer launches"},
+	} {
+		if got := c.g.String(); got != c.want {
+			t.Errorf("%+v:\n%q, want\n%q", c.g, got, c.want)
+		}
+	}
+}
+
+// TestFiguresInWords: what has no line, confidences, and a row of the published table.
+func TestFiguresInWords(t *testing.T) {
+	for pct, want := range map[float64]string{0: "", 0.5: "No source line is known for 0.5% of GPU time: x."} {
+		if got := (&StageReport{UnresolvedPct: pct, UnresolvedFix: "x"}).Unresolved(); got != want {
+			t.Errorf("%v%% without a line: %q, want %q", pct, got, want)
+		}
+	}
+	for confidence, want := range map[float64]finding.Band{1: finding.High, 0.9: finding.High, 0.89: finding.Medium,
+		0.6: finding.Medium, 0.59: finding.Low, 0.01: finding.Low, 0: finding.BandUnknown} {
+		if got := band(confidence); got != want {
+			t.Errorf("%v: %s, want %s", confidence, got, want)
+		}
+	}
+	row := OverlapRow{Kernel: "k", TotalUS: 12.34, SharePct: 5, ExclusiveRatio: 0.25, HiddenRatio: 0.75}
+	got, want := flat(pageOf(0, func(m *page) { m.published([]OverlapRow{row}) })),
+		"12.3 us, share 5.0%, excl 25.0% / hid 75.0%"
+	if !strings.Contains(got, want) {
+		t.Errorf("%q lacks %q", got, want)
 	}
 }
