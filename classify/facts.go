@@ -99,6 +99,11 @@ func (f *Facts) WritesRows() bool {
 	return f.Category == CategoryMemory && f.Subcategory == subcategoryScatter
 }
 
+// Upsamples says that the kernel makes an image larger, by the default rules.
+func (f *Facts) Upsamples() bool {
+	return f.Category == CategoryMemory && f.Subcategory == subcategoryUpsample
+}
+
 // OfRuntime says that the GPU's runtime copies or fills by it, as it does by engines that are no kernel: no compiler
 // made it, and none fuses it.
 func (f *Facts) OfRuntime() bool { return f.Library == familyMemcpy || f.Library == familyMemset }

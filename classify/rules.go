@@ -162,6 +162,7 @@ const (
 	subcategoryGrouped        = "grouped"         // products of experts
 	subcategoryConvolution    = "conv"            // among the products
 	subcategoryScatter        = "scatter"         // among what moves data
+	subcategoryUpsample       = "upsample"        // among what moves data
 	subcategoryBatch          = "batch"           // among the norms
 )
 

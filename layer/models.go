@@ -35,9 +35,9 @@ type Model struct {
 func (m Model) Title() string {
 	switch {
 	case m.Draft:
-		return roleTitles[RoleDraft]
+		return RoleDraft.Title()
 	case m.Name == "":
-		return roleTitles[m.Role]
+		return m.Role.Title()
 	}
 	return m.Name
 }
@@ -96,10 +96,18 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	})
 	models, place := make([]Model, len(order)), make([]int, len(order))
 	var parts []string
+	decodes := false // somebody makes images
+	for k := range a.Models {
+		m := &a.Models[k]
+		if m.Role = signs[k].role(m.NumLayers); m.Draft {
+			m.Role = RoleDraft
+		}
+		decodes = decodes || m.Role == RoleDecoder
+	}
 	for at, k := range order {
 		m := a.Models[k]
-		if m.Role = signs[k].role(); m.Draft {
-			m.Role = RoleDraft
+		if m.Role == RoleUnknown && decodes && m.NumLayers > 0 && signs[k].mixers > 0 && !signs[k].embeds {
+			m.Role = RoleDenoiser // what no token enters, of a run that ends in an image
 		}
 		m.Share = float64(m.Time) / float64(max(1, a.Time))
 		models[at], place[k] = m, at

@@ -32,6 +32,9 @@ func Roles() []Role {
 	return []Role{RoleLanguage, RoleDraft, RoleEncoder, RoleTower, RoleDenoiser, RoleDecoder, RoleUnknown}
 }
 
+// Title is what texts call a model of the role.
+func (r Role) Title() string { return roleTitles[r] }
+
 // String returns the role's word.
 func (r Role) String() string { return string(r) }
 
@@ -46,47 +49,60 @@ func (r *Role) UnmarshalText(text []byte) error {
 }
 
 // roleSigns is what the kernels of a model show.
-type roleSigns struct{ mixes, embeds, rotates, convolves, multiplies, generates, modulates, head, tower bool }
+type roleSigns struct {
+	embeds, rotates, convolves, upsamples, generates, samples, modulates, head, tower bool
+
+	mixers int // in the pass that has most
+}
 
 // add notes what the kernels of a pass show.
 func (s *roleSigns) add(a *Device, w *work, r *ladder.Result) {
 	s.modulates, s.tower = s.modulates || r.Modulated(), s.tower || r.Tower
+	mixers := 0
 	for _, i := range r.Kernels {
 		f := &w.Facts[w.ID[i]]
 		switch f.Role {
-		case classify.RoleCacheWrite, classify.RoleSample:
+		case classify.RoleCacheWrite:
 			s.generates = true
+		case classify.RoleSample:
+			s.samples = true
 		case classify.RoleEmbed:
 			s.embeds = true
 		case classify.RoleRope:
 			s.rotates = true
-		case classify.RoleProduct:
-			s.convolves, s.multiplies = s.convolves || f.Convolves(), s.multiplies || !f.Convolves()
 		}
-		s.mixes = s.mixes || w.RoleOf(i) == ladder.RoleMixer
+		s.convolves, s.upsamples = s.convolves || f.Convolves(), s.upsamples || f.Upsamples()
 		s.generates = s.generates || f.OneQuery
+		mixes := w.RoleOf(i) == ladder.RoleMixer
 		if w.op != nil {
 			op, _, _ := a.Kernel(int(i)).Operator()
+			mixes = mixes || f.Role == classify.RoleSoftmax && op == opname.Attention // written out
 			s.modulates, s.head = s.modulates || op == opname.Modulation, s.head || op == opname.LMHead
 			s.rotates = s.rotates || op == opname.Rope
 		}
+		if mixes {
+			mixers++
+		}
 	}
+	s.mixers = max(s.mixers, mixers)
+	s.head = s.head || w.op == nil && s.samples // nobody has asked which product is the head
 }
 
-// role is what they make the model.
-func (s *roleSigns) role() Role {
+// role is what they make a model of so many layers.
+func (s *roleSigns) role(layers int) Role {
+	generates, mixes := s.generates || s.samples && s.head, s.mixers > 0
 	switch {
 	case s.modulates:
 		return RoleDenoiser
 	case s.tower:
 		return RoleTower
-	case s.generates && s.mixes:
-		return RoleLanguage
-	case s.convolves && !s.mixes && !s.multiplies:
+	case s.convolves && s.upsamples && layers == 0 && s.mixers <= 1: // attention in the middle, at the smallest size
 		return RoleDecoder
-	case s.convolves && s.mixes && !s.embeds && !s.generates:
+	case generates && mixes:
+		return RoleLanguage
+	case s.convolves && mixes && layers > 0 && !s.embeds && !generates:
 		return RoleTower
-	case s.embeds && s.mixes && !s.generates && !s.rotates && !s.head:
+	case s.embeds && mixes && layers > 0 && !generates && !s.rotates && !s.head:
 		return RoleEncoder
 	}
 	return RoleUnknown

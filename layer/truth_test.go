@@ -3,6 +3,7 @@ package layer_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand"
 	"regexp"
 	"slices"
@@ -268,6 +269,28 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 		}
 		if next != 24 {
 			t.Errorf("%d attention kernels, want 24", next)
+		}
+	}
+}
+
+// TestRolesOfRealTraces: what each model is to the run: of a pipeline that makes images, its encoders of text, one of
+// which picks a row by argmax and samples no token, its denoiser and its decoder; a tower; a language model.
+func TestRolesOfRealTraces(t *testing.T) {
+	pipeline := map[string]layer.Role{"OptimizedModule": layer.RoleDenoiser, "T5EncoderModel": layer.RoleEncoder,
+		"CLIPTextModel": layer.RoleEncoder, "Decoder": layer.RoleDecoder}
+	for name, want := range map[string]map[string]layer.Role{
+		"xdit-flux1-mi300.json.gz":                   pipeline,
+		"xdit-flux1-graph-capture-mi300.json.gz":     pipeline,
+		"hf-vit-nsfw-eager-h100.json.gz":             {"ViTModel": layer.RoleTower},
+		"sglang-qwen3-8b-extend-eager-mi300.json.gz": {"": layer.RoleLanguage},
+		"train-pair-rank-0.json.gz":                  {"": layer.RoleUnknown}, // steps of training, without layers
+	} {
+		got := map[string]layer.Role{}
+		for _, m := range analyze(t, open(t, name), layer.Options{}).Models {
+			got[m.Name] = m.Role
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 }

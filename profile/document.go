@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // NOTE. Documents are read field by field through object, not decoded into a
@@ -206,7 +207,7 @@ func (v value) FailAt(i int, format string, args ...any) {
 // is reports whether the value is given, which must be of a kind; want is how messages call that.
 func (v value) is(kind valueKind, want string) bool {
 	if k := v.Kind(); k != kind && k != nullKind {
-		v.Fail("want %s, got %s: %s", want, k.WithArticle(), excerpt(v.raw))
+		v.Fail("want %s, got %s: %s", want, table.WithArticle(string(k)), excerpt(v.raw))
 		return false
 	}
 	return v.Given()
@@ -328,14 +329,6 @@ func kindOf(raw []byte) valueKind {
 	return numberKind
 }
 
-// WithArticle is the kind with "a" or "an" before it.
-func (k valueKind) WithArticle() string {
-	if k == objectKind {
-		return "an object"
-	}
-	return "a " + string(k)
-}
-
 // excerpt is a raw value fit for an error message.
 func excerpt(raw []byte) string {
 	s := strings.TrimSpace(string(raw))
@@ -349,7 +342,7 @@ func excerpt(raw []byte) string {
 // pass: Python writes them.
 func wholeNumber(raw []byte, lo, hi int64) (int, error) {
 	if k := kindOf(raw); k != numberKind {
-		return 0, fmt.Errorf("want a whole number, got %s: %s", k.WithArticle(), excerpt(raw))
+		return 0, fmt.Errorf("want a whole number, got %s: %s", table.WithArticle(string(k)), excerpt(raw))
 	}
 	s := string(bytes.TrimSpace(raw))
 	n, err := strconv.ParseInt(s, 10, 64)

@@ -131,13 +131,13 @@ func Times(v float64, decimals int) string {
 	return s + "×"
 }
 
-// WithArticle puts "a" or "an" before a number as it is read aloud: "a 1.27×", "an 8.95×", "an 11×".
-func WithArticle(number string) string {
-	digits := number[:len(number)-len(strings.TrimLeft(number, "0123456789"))]
-	if strings.HasPrefix(digits, "8") || digits == "11" || digits == "18" {
-		return "an " + number
+// WithArticle puts "a" or "an" before words as they are read aloud: "a 1.27×", "an 8.95×", "an 11×", "an encoder".
+func WithArticle(words string) string {
+	digits := words[:len(words)-len(strings.TrimLeft(words, "0123456789"))]
+	if strings.HasPrefix(digits, "8") || digits == "11" || digits == "18" || words != "" && strings.ContainsRune("aeiou", rune(words[0])) {
+		return "an " + words
 	}
-	return "a " + number
+	return "a " + words
 }
 
 // Count formats n with a comma between groups of three digits.

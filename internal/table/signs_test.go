@@ -34,9 +34,10 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-func TestNumbersHaveTheirArticle(t *testing.T) {
+func TestWordsHaveTheirArticle(t *testing.T) {
 	for number, want := range map[string]string{"1.27×": "a", "8.95×": "an", "11×": "an", "18.5×": "an", "80×": "an",
-		"110×": "a", "11,000": "an", "1.00–8.00×": "a", "": "a"} {
+		"110×": "a", "11,000": "an", "1.00–8.00×": "a", "": "a", "object": "an", "list": "a",
+		"image decoder": "an", "12-layer encoder": "a", "18-layer encoder": "an"} {
 		if got := table.WithArticle(number); got != want+" "+number {
 			t.Errorf("%q: %q, want %q", number, got, want)
 		}

@@ -334,11 +334,19 @@ func TestTitles(t *testing.T) {
 		"a language model": {account{label: map[string]float64{"rope+kv_write": 1}},
 			identity{}},
 		"a 2-layer mixture-of-experts language model": {account{layers: 2,
-			label: map[string]float64{"experts_gate_up": 1, "rope": 1}}, identity{}},
+			label: map[string]float64{"experts_gate_up": 1, "lm_head": 1}}, identity{}},
 		"a convolutional network": {account{op: map[string]bool{"aten::Conv2d": true}}, identity{}},
 		"a training step of a 12-layer transformer": {account{layers: 12,
 			op: map[string]bool{"AddmmBackward0": true}}, identity{}},
-		"an 18-layer transformer":  {account{layers: 18}, identity{}},
+		"an 18-layer transformer": {account{layers: 18}, identity{}},
+		"a 4-layer transformer": {account{layers: 4, label: map[string]float64{"rope": 1}},
+			identity{}}, // denoisers and towers rotate, too
+		// What the model is to the run says more than what an operator is called.
+		"a 57-layer denoiser": {account{layers: 57, role: layer.RoleDenoiser,
+			label: map[string]float64{"rope": 1}}, identity{stage: layer.StageUnknown}},
+		"a 12-layer tower": {account{layers: 12, role: layer.RoleTower,
+			op: map[string]bool{"aten::conv2d": true}}, identity{stage: layer.StageUnknown}},
+		"an encoder":               {account{role: layer.RoleEncoder, label: map[string]float64{"lm_head": 1}}, identity{}},
 		"a 7-layer language model": {account{layers: 7}, identity{stage: layer.StageMixed}},
 	} {
 		if got := c.a.title(c.id); got != want {

@@ -25,9 +25,7 @@ type identity struct {
 // identityOf reads a pass.
 func identityOf(r *Run, p *Pass) identity {
 	id := identity{stage: p.Stage, batch: p.Batch, tokens: p.Tokens, replayed: p.Graph > 0.5}
-	if p.Model >= 0 && p.Model < len(r.Models) {
-		id.draft = r.Models[p.Model].Draft
-	}
+	id.draft = r.model(p).Draft
 	id.stage = cmp.Or(id.stage, layer.StageUnknown)
 	return id
 }
@@ -386,11 +384,11 @@ func joinUnknown(groups []*group) []*group {
 	return out
 }
 
-// An account is what passes spend by label, as shares of their GPU time, and what
-// launches their kernels.
+// An account is what passes spend by label, as shares of their GPU time, and what launches their kernels.
 type account struct {
 	label  map[string]float64 // operator, or category
 	op     map[string]bool    // of the CPU
+	role   layer.Role         // of the model of its first pass that shows one
 	layers int                // 0 unknown, the most of its passes
 	counts float64            // launches per pass
 }
@@ -407,6 +405,9 @@ func (c *chosen) layers() int {
 // account adds up passes.
 func (c *chosen) account(label func(*Part) string) *account {
 	a := &account{label: map[string]float64{}, op: map[string]bool{}, layers: c.layers()}
+	for run, pass := range c.all() {
+		a.role = cmp.Or(a.role, run.model(pass).Role)
+	}
 	var time float64
 	for of, t := range c.kernels() {
 		time += float64(t.Time)

@@ -147,6 +147,11 @@ func TestStrangers(t *testing.T) {
 	if a := r.A; a.Batch != -1 || a.Tokens != -1 || a.Stage != layer.StageUnknown || a.Passes != 0 || a.Runs != 1 {
 		t.Errorf("the side is %+v, want nothing known of its passes", a)
 	}
+	// The roles of the models are those of the analysis where it knows them.
+	llama.Models, conv.Models = []ModelName{{Role: layer.RoleEncoder}}, []ModelName{{Role: layer.RoleTower}}
+	if r := compareSides(t, sideOf(llama), sideOf(conv)); r.Text != "not comparable: A is an 80-layer encoder, B a tower" {
+		t.Errorf("%q does not name the roles", r.Text)
+	}
 	gates := Options{Gates: []Gate{{Limit: 0.03}}}
 	if r, _ := Compare(context.Background(), sideOf(llama), sideOf(conv), gates); len(r.Gates) != 1 ||
 		r.Gates[0].Outcome != GateUndecided {

@@ -429,7 +429,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 
 // Operators that only language models have, and those of experts.
 var (
-	languageLabels = []string{opname.Rope, opname.KVWrite, opname.LMHead, opname.Sampling}
+	languageLabels = []string{opname.KVWrite, opname.LMHead, opname.Sampling}
 	expertLabels   = []string{opname.ExpertsGateUp, opname.ExpertsDown}
 )
 
@@ -451,13 +451,16 @@ func (a *account) title(id identity) string {
 		}
 		return false
 	}
-	what := "program of " + table.Counted(int(math.Round(a.counts)), "kernel", "kernels") + " a pass"
+	what, role := "program of "+table.Counted(int(math.Round(a.counts)), "kernel", "kernels")+" a pass", a.role
+	if role == layer.RoleUnknown && (has(languageLabels...) || id.stage == layer.StageDecode ||
+		id.stage == layer.StagePrefill || id.stage == layer.StageMixed) {
+		role = layer.RoleLanguage
+	}
 	switch {
-	case has(languageLabels...) || id.stage == layer.StageDecode || id.stage == layer.StagePrefill ||
-		id.stage == layer.StageMixed:
-		what = "language model"
+	case role != layer.RoleUnknown:
+		what = role.Title()
 		if has(expertLabels...) {
-			what = "mixture-of-experts language model"
+			what = "mixture-of-experts " + what
 		}
 	case ops("conv"):
 		what = "convolutional network"
@@ -467,11 +470,9 @@ func (a *account) title(id identity) string {
 	if a.layers > 0 {
 		what = fmt.Sprintf("%d-layer %s", a.layers, what)
 	}
+	what = table.WithArticle(what)
 	if ops("backward") {
-		return "a training step of a " + what
+		return "a training step of " + what
 	}
-	if strings.HasPrefix(what, "8") || strings.HasPrefix(what, "11-") || strings.HasPrefix(what, "18-") {
-		return "an " + what
-	}
-	return "a " + what
+	return what
 }

@@ -66,7 +66,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	r.Categories = !m.byOperator
 	for i := range d.Models {
 		r.Models = append(r.Models, ModelName{Name: d.Models[i].Name, Draft: d.Models[i].Draft,
-			Layers: d.Models[i].NumLayers})
+			Role: d.Models[i].Role, Layers: d.Models[i].NumLayers})
 	}
 	m.medians()
 	for p := range d.Passes {

@@ -69,9 +69,18 @@ type Run struct {
 
 // ModelName is one of the models that a GPU runs.
 type ModelName struct {
-	Name   string `json:"name"`            // name of the model
-	Draft  bool   `json:"draft,omitempty"` // it drafts tokens for another model
-	Layers int    `json:"layers"`          // 0 unknown
+	Name   string     `json:"name"`            // name of the model
+	Draft  bool       `json:"draft,omitempty"` // it drafts tokens for another model
+	Role   layer.Role `json:"role,omitempty"`  // what it is to the run
+	Layers int        `json:"layers"`          // 0 unknown
+}
+
+// model is that of a pass, nothing known where the run does not list it.
+func (r *Run) model(p *Pass) ModelName {
+	if p.Model < 0 || p.Model >= len(r.Models) {
+		return ModelName{}
+	}
+	return r.Models[p.Model]
 }
 
 // Part is a kernel as far as one operator is concerned (a name that computes two operators is two parts), or what a
