@@ -73,7 +73,7 @@ var opWords = []struct {
 	{RoleScan, match("*conv1d*", "*mambaconv*"), nil, ops(RoleConv)},
 	{RoleMixIn, match("*_post*", "*expand*"), match("*pre_*"), ops(RoleMixOut)},
 	{RoleProduct, match("*reduce_split*", "*splitk_reduce*", "*splitkreduce*", "*gemm_reduce*", "*postgsu*",
-		"*reduceSplitK*"), match("*gemm_reduce_scatter*"), ops(RoleProductReduce)},
+		"*reduceSplitK*", "*execute_split_k_kernel*"), match("*gemm_reduce_scatter*"), ops(RoleProductReduce)},
 	{RoleProduct, match("*batched_gemm*", "bmm", "bmm_kernel*", "*_bmm"), match("*bwd*"), ops(RoleHeadProduct)},
 	{RoleProduct, match("*mhc_pre*", "*hc_prenorm*"), nil, ops(RoleMixIn)},
 	{RoleRouter, match("*memset*"), nil, ops(RoleCopy)}, {RoleMoE, match("*memset*"), nil, ops(RoleCopy)},
