@@ -20,6 +20,7 @@ type opKind uint8
 
 const (
 	other   opKind = iota // often fused or absent
+	stored                // the same, and arithmetic alone is none
 	small                 // every server runs it as a kernel, unless it is fused
 	norm                  // the same
 	product               // no layer is without it
@@ -58,7 +59,7 @@ var operators = []struct {
 	{[]string{opname.HCPost}, small, roles{classify.RoleMixOut}, nil},
 	{[]string{opname.ExpertsActivation}, other, roles{classify.RoleActivation}, roles{classify.RoleElementwise}},
 	{[]string{opname.Rope}, other, roles{classify.RoleRope}, nil},
-	{[]string{opname.KVWrite}, other, roles{classify.RoleCacheWrite}, nil},
+	{[]string{opname.KVWrite}, stored, roles{classify.RoleCacheWrite}, nil},
 	{[]string{opname.ResidualAdd}, other, roles{classify.RoleAdd}, roles{classify.RoleElementwise}},
 	{[]string{opname.Routing}, other, roles{classify.RoleRouter},
 		roles{classify.RoleElementwise, classify.RoleActivation, classify.RoleFinalize, classify.RoleSoftmax}},
@@ -95,7 +96,10 @@ var kindOf, gradesOf = func() (map[string]opKind, map[string]*gradeRow) {
 	for _, o := range operators {
 		row := &gradeRow{}
 		if o.kind <= norm { // a small step may be anything
-			row[classify.RoleOther], row[classify.RoleElementwise] = unknown, unknown
+			row[classify.RoleOther] = unknown
+			if o.kind != stored {
+				row[classify.RoleElementwise] = unknown
+			}
 		}
 		for _, a := range o.weak {
 			row[a] = weak

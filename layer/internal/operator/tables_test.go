@@ -26,7 +26,7 @@ var fits = map[string]string{
 	opname.ResidualAdd: "add; elementwise; ?", opname.InputNorm: aNorm, opname.PostNorm: aNorm, opname.FinalNorm: aNorm,
 	opname.QANorm: aNorm, opname.KVANorm: aNorm,
 	opname.GateNorm: aNorm, opname.QKNorm: "norm head_norm; ; ? elementwise", opname.Rope: "rope; ; ? elementwise",
-	opname.KVWrite: "cache_write; ; ? elementwise",
+	opname.KVWrite: "cache_write; ; ?",
 	opname.QKVProj: aProduct, opname.QProj: aProduct, opname.KProj: aProduct, opname.VProj: aProduct,
 	opname.QKVAProj: aProduct, opname.QAProj: aProduct, opname.KVAProj: aProduct,
 	opname.QBProj: aProduct, opname.KVBProj: aProduct, opname.OProj: aProduct, opname.InProj: aProduct,
