@@ -134,7 +134,8 @@ func Times(v float64, decimals int) string {
 // WithArticle puts "a" or "an" before words as they are read aloud: "a 1.27×", "an 8.95×", "an 11×", "an encoder".
 func WithArticle(words string) string {
 	digits := words[:len(words)-len(strings.TrimLeft(words, "0123456789"))]
-	if strings.HasPrefix(digits, "8") || digits == "11" || digits == "18" || words != "" && strings.ContainsRune("aeiou", rune(words[0])) {
+	if strings.HasPrefix(digits, "8") || digits == "11" || digits == "18" ||
+		words != "" && strings.ContainsRune("aeiou", rune(words[0])) {
 		return "an " + words
 	}
 	return "a " + words

@@ -121,6 +121,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 	if r.pass.Batch > 0 {
 		r.pass.PerRequest = r.pass.Wall / time.Duration(r.pass.Batch)
 	}
+	r.setHeadings(p)
 	for k := range w.kernelsOf(p) {
 		r.kernel(k, k.Event(), k.Place().Layer, w.booked[k.Index()])
 	}
@@ -175,17 +176,45 @@ func (w *walk) kernelsOf(p int) iter.Seq[layer.Kernel] {
 	}
 }
 
+// setHeadings gives each operator of an unknown model one heading: that of the kernels that take most of its time, of
+// those that compute where some do.
+func (r *measured) setHeadings(p int) {
+	if r.walk.model != nil {
+		return
+	}
+	took := map[*slot]*[groups]time.Duration{}
+	for k := range r.walk.kernelsOf(p) {
+		operator, part, _ := k.Operator()
+		l := k.Place().Layer
+		at := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
+		by := took[at]
+		if by == nil {
+			by = new([groups]time.Duration)
+			took[at] = by
+			r.cell(at, groups)
+		}
+		by[r.groupOf(k, part, at, l)] += k.Event().Duration() + 1 // a kernel without a duration counts, too
+	}
+	serves := func(g group) bool { return g == copies || g == communication }
+	for _, c := range r.order {
+		by := took[c.slot]
+		for g := range groups {
+			if by[g] > 0 && (c.group == groups || serves(c.group) && !serves(g) ||
+				serves(c.group) == serves(g) && by[g] > by[c.group]) {
+				c.group = g
+			}
+		}
+	}
+}
+
 // kernel books one kernel of the pass.
 func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Duration) {
 	operator, part, _ := k.Operator()
 	at := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
 	g := r.groupOf(k, part, at, l)
 	c := r.cell(at, g)
-	if r.walk.model == nil && g != copies {
-		if c.group == copies { // a copy came first
-			c.group = g
-		}
-		g = c.group // one operator has one heading
+	if r.walk.model == nil && g != copies && g != communication {
+		g = c.group
 	}
 	r.raw += e.Duration()
 	r.counts[g]++
