@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -57,6 +58,73 @@ func analyseWith(t *testing.T, file string, cfg *profile.Config, o roofline.Opti
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestHeadings: on every shared trace whose model is not known, the time of attention's kernels stands under attention
+// and that of collectives under communication, whatever else their operators run and whichever kernel comes first. In
+// passes where kernels overlap an instant is of one of them, so that those are left out.
+func TestHeadings(t *testing.T) {
+	seen := 0
+	for _, file := range sharedTraces(t) {
+		tr, err := open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Devices) == 0 {
+			continue
+		}
+		d := &a.Devices[0]
+		r, err := roofline.Analyze(t.Context(), a, roofline.Options{On: &d.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range r.Passes {
+			if d.Passes[p.Index].NumLayers == 0 {
+				continue // its operators are kernels
+			}
+			var all, attention, collectives time.Duration
+			for k := range d.Kernels() {
+				if k.Place().Pass != p.Index {
+					continue
+				}
+				took := k.Event().Duration()
+				all += took
+				switch k.Category() {
+				case classify.CategoryAttention:
+					attention += took
+				case classify.CategoryCommunication:
+					collectives += took
+				}
+			}
+			var idle, under, moved time.Duration
+			for _, s := range p.Waterfall {
+				switch {
+				case s.Kind == roofline.Idle:
+					idle += s.Time
+				case strings.Contains(s.Name, "attention"):
+					under += s.Time
+				case s.Kind == roofline.Communication:
+					moved += s.Time
+				}
+			}
+			const near = 0.01
+			if float64(all+idle) > (1+near)*float64(p.Wall) || attention+collectives == 0 {
+				continue
+			}
+			seen++
+			if float64(under) < (1-near)*float64(attention) || math.Abs(float64(moved-collectives)) > near*float64(all) {
+				t.Errorf("%s: pass %d: attention %v of %v, communication %v of %v", filepath.Base(file), p.Index,
+					under, attention, moved, collectives)
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d passes", seen)
+	}
 }
 
 // TestWaterfallAddsUp: every pass's waterfall adds up to its wall time, to the nanosecond, and no share of it is
