@@ -221,7 +221,8 @@ func (w *work) serve() {
 
 // fill gives what has no step to the operator that it serves, where those before and after it are of one part of one
 // layer: it prepares what follows, or works on what the last product or core left for the next product. Products and
-// norms serve nothing, nothing serves a norm, and a name that says nothing stays without an operator.
+// norms serve nothing, nothing serves a norm, and what exchanges heads or a name that says nothing stays without an
+// operator.
 func (w *work) fill() {
 	for _, u := range w.units(func(*Kernel) bool { return true }) {
 		i, a := u.kernels[0], u.acts[0]
@@ -234,7 +235,8 @@ func (w *work) fill() {
 			continue
 		}
 		b, f := onlyFirst(w.found[before].Operator), onlyFirst(w.found[after].Operator)
-		if side := sideOf(b); side == 0 || side != sideOf(f) {
+		side, exchanges := sideOf(b), a == classify.RoleDispatch || a == classify.RoleGather
+		if side == 0 || side != sideOf(f) || exchanges && side == sideOf(opname.Attention) {
 			continue
 		}
 		if isProduct(f) || kindOf[f] == norm {
