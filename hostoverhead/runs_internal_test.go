@@ -485,7 +485,7 @@ func TestWhereIdleTimeShows(t *testing.T) {
 				{StartNS: 2_500_000, NS: 30, Causes: []IdleName{{Cause: finding.Dependency, NS: 30}}},
 				{StartNS: 3_500_000, NS: 40, Causes: []IdleName{{Cause: finding.Dependency, NS: 40}}}, {StartNS: 7, NS: 99},
 				{StartNS: 1, NS: 50, Causes: []IdleName{{Cause: finding.Transfer, NS: 50}}}},
-			Gaps: []GapBucket{{Title: "< 1 µs", Count: 2, TotalNS: 10, Largest: finding.GPUDispatch},
+			Gaps: []GapBucket{{Title: "none", Count: 4, Largest: finding.Transfer}, {Title: "< 1 µs", Count: 2, TotalNS: 10, Largest: finding.GPUDispatch},
 				{Title: "1–5 µs", Count: 1, TotalNS: 20, Largest: finding.GPUDispatch}, {Title: "5–10 µs",
 					Largest: finding.Profiler}}}
 		f := &finding.Finding{}
@@ -503,6 +503,7 @@ func TestWhereIdleTimeShows(t *testing.T) {
 		"longest":       {IdleCause{Cause: finding.Dependency, StepsNS: 40}, "", "longest: 40 ns at 0.001500 s"},
 		"in no step":    {IdleCause{Cause: finding.Dependency, StepsNS: 39}, "", "longest: 30 ns at 0.002500 s"},
 		"a class":       {IdleCause{Cause: finding.GPUDispatch, StepsNS: 99}, "", "mostly 1 gap of 1–5 µs"},
+		"the first":     {IdleCause{Cause: finding.Transfer, StepsNS: 49}, "", "mostly 4 gaps of none"},
 		"another class": {IdleCause{Cause: finding.Profiler, StepsNS: 99}, "", "mostly 0 gaps of 5–10 µs"},
 		"nowhere":       {IdleCause{Cause: finding.NoRequests, StepsNS: 99}, "", ""},
 	} {

@@ -215,3 +215,32 @@ func TestHostsOfTwoRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsOfARow: a part that each pass launches once, as one that it launches twice, is explained by the kernel that
+// replaces another one, else by what a launch takes.
+func TestReasonsOfARow(t *testing.T) {
+	made := func(kernel string, launches int, took time.Duration) *compare.Side {
+		run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok",
+			Parts: []compare.Part{compare.MadePart("lm_head", kernel, compare.Memory)}}
+		for i := range 8 {
+			run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1}, launches, took)
+		}
+		return &compare.Side{Runs: []compare.Run{run}}
+	}
+	for _, c := range []struct {
+		a, b *compare.Side
+		want string
+	}{
+		{made("gemm", 1, 4*time.Millisecond), made("gemm", 1, 5*time.Millisecond), "1 launch, each 4.00 ms → 5.00 ms"},
+		{made("gemm", 2, 4*time.Millisecond), made("gemm", 2, 5*time.Millisecond), "2 launches, each 2.00 ms → 2.50 ms"},
+		{made("gemm", 1, 4*time.Millisecond), made("other", 1, 5*time.Millisecond), "other instead of gemm"},
+		{made("gemm", 1, 4*time.Millisecond), made("gemm", 2, 5*time.Millisecond), "2 launches instead of 1"},
+		{made("gemm", 2, 4*time.Millisecond), made("gemm", 1, 5*time.Millisecond),
+			"1 launch instead of 2, each 2.00 ms → 5.00 ms"},
+	} {
+		want := "lm_head 4.00 ms → 5.00 ms, +1.00 ms (+25.0%): " + c.want
+		if got := report(t, c.a, c.b, compare.Options{}).Rows[0].Text; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

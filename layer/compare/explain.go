@@ -93,7 +93,9 @@ func (r *Row) workOf() string {
 // number of them. Where the number does not explain the direction of the change, the time of each launch does. Copies
 // replace nothing.
 func (r *Row) launchWords(gone, fresh []string) string {
-	count := fmt.Sprintf("%s launches instead of %s", countText(r.LaunchesB), countText(r.LaunchesA))
+	was, _ := countText(r.LaunchesA)
+	is, launches := countText(r.LaunchesB)
+	count := fmt.Sprintf("%s %s instead of %s", is, launches, was)
 	more := r.LaunchesB > r.LaunchesA
 	switch verb := map[bool]string{true: "split", false: "fused"}[more]; {
 	case len(gone) > 0 && len(fresh) > 0 && r.Operator != rowCopies:
@@ -143,12 +145,13 @@ func (b briefs) list(names []string) string {
 	return s
 }
 
-// countText prints a mean count without decimals that say nothing.
-func countText(x float64) string {
-	if math.Abs(x-math.Round(x)) < 0.05 {
-		return fmt.Sprintf("%.0f", x)
+// countText prints a mean count of launches without decimals that say nothing, and its noun.
+func countText(x float64) (count, launches string) {
+	whole := math.Round(x)
+	if math.Abs(x-whole) < 0.05 {
+		return fmt.Sprintf("%.0f", x), table.Plural(int(whole), "launch", "launches")
 	}
-	return fmt.Sprintf("%.1f", x)
+	return fmt.Sprintf("%.1f", x), "launches"
 }
 
 // some reports whether values are of two kinds on one side alone, and how many of them are like none of the other

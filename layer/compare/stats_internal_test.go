@@ -99,6 +99,15 @@ func TestRobustStatistics(t *testing.T) {
 			t.Errorf("%v without jumps: %v, want %v", c.values, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		values []float64
+		runs   bool
+		want   float64
+	}{{[]float64{1, 9}, false, 5}, {[]float64{1, 2, 9}, false, 2}, {[]float64{1, 2, 9}, true, 4}} { // runs do not jump
+		if got := (ruler{runs: c.runs}).location(c.values); !near(got, c.want) {
+			t.Errorf("the typical one of %v (runs: %t): %v, want %v", c.values, c.runs, got, c.want)
+		}
+	}
 	if got := standardError([]float64{1, 3}); !near(got, 1) {
 		t.Errorf("standard error %v, want 1", got)
 	}
@@ -501,7 +510,7 @@ func TestSentencesOfTheHost(t *testing.T) {
 // TestCountsInWords: a mean that is whole to a twentieth has no decimals.
 func TestCountsInWords(t *testing.T) {
 	for x, want := range map[float64]string{2: "2", 2.04: "2", 1.96: "2", 2.06: "2.1", 1.94: "1.9", 2.5: "2.5"} {
-		if got := countText(x); got != want {
+		if got, _ := countText(x); got != want {
 			t.Errorf("%v: %q, want %q", x, got, want)
 		}
 	}
