@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -335,6 +336,105 @@ func TestPathsOfCommands(t *testing.T) {
 		"it's": `'it'\''s'`, "`": "'`'", "{": "'{'", "[": "'['", ";": "';'"} {
 		if got := shellQuote(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestPageOfAHostByHand: the timeline is that of the GPU that decides, where it is among those that are given; figures
+// where steps are known; of each cause the three names with most time.
+func TestPageOfAHostByHand(t *testing.T) {
+	p := ran(t, "gemm", 5)
+	ns := func(name string, n int64) hostoverhead.IdleName { return hostoverhead.IdleName{Name: name, NS: n} }
+	for _, c := range []struct {
+		deciding, file int
+		wall           int64
+		drawn          bool
+	}{{0, 0, 4000, true}, {0, 1, 4000, false}, {0, -1, 4000, false}, {1, 0, 4000, false}, {-1, 0, 0, false}} {
+		v := &hostoverhead.Verdict{Verdict: hostoverhead.No, Summary: "fast", Deciding: c.deciding,
+			Headroom: hostoverhead.Headroom{WallNS: c.wall, BusyNS: 3000, IdleNS: 1000, HostNS: 500},
+			Ranks:    []hostoverhead.RankVerdict{{File: c.file, Device: p.d.ID}},
+			Idle: []hostoverhead.IdleCause{{Cause: finding.HostCode, NS: 2000, StepsNS: 1000, Share: .125,
+				Names: []hostoverhead.IdleName{ns("one", 900), ns("two", 800), ns("three", 200), ns("four", 100)}}}}
+		var b strings.Builder
+		if err := WriteHostHTML(&b, v, []*layer.Analysis{p.a}, "run"); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if got := strings.Contains(text, `id="timeline"`); got != c.drawn {
+			t.Errorf("rank %d of file %d: a timeline: %t", c.deciding, c.file, got)
+		}
+		if got := strings.Contains(text, "because of the host"); got != (c.wall > 0) {
+			t.Errorf("figures of %d ns of steps: %t", c.wall, got)
+		}
+		for want, is := range map[string]bool{"Is the host the bottleneck? NO. fast": true, "900 ns one": true,
+			"200 ns three": true, "100 ns four": false, "12.5": true} {
+			if strings.Contains(text, want) != is {
+				t.Errorf("the page has %q: %t, want %t", want, !is, is)
+			}
+		}
+	}
+}
+
+// TestPageOfOneKernel: it has a timeline, says how much of the time has an operator, and that nothing was found.
+func TestPageOfOneKernel(t *testing.T) {
+	rec := &Recording{Name: "run", Parts: []Part{{Trace: ran(t, "gemm", 5).a.Trace()}}}
+	r, err := Analyze(t.Context(), rec, ReportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Findings = nil
+	var b strings.Builder
+	if err := r.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`id="timeline"`, "0.0% of GPU time explained", "No finding above 1% of step time.",
+		"strata host run"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestListsOfPagesEnd: kernels whose names are too long together are counted, charts are drawn of the first groups and
+// changes, and bars of the first rows of a comparison, all others in one.
+func TestListsOfPagesEnd(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	for i, letter := range []string{"x", "y", "z"} {
+		b.Add(trace.EventData{Kind: event.Kernel, Name: strings.Repeat(letter, 125_000), Start: int64(i) * 10_000,
+			Duration: 5000 - int64(i)})
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tab := kernelTable([]*layer.Device{&a.Devices[0]}); len(tab.Rows) != 2 || tab.Hidden != 1 {
+		t.Errorf("of three kernels of 125,000 letters %d are listed, %d hidden", len(tab.Rows), tab.Hidden)
+	}
+	g := fleet.Group{Rows: make([]fleet.Row, 2)} // four charts
+	f := &fleet.Report{Runs: []fleet.Run{{Groups: slices.Repeat([]fleet.Group{g}, 13)}}}
+	if n := len(rankSection(f).Plots); n != 48 {
+		t.Errorf("%d charts of 13 groups, want those of 12", n)
+	}
+	var out strings.Builder
+	trend := &compare.Trend{Changes: make([]compare.TrendChange, 49)}
+	for i := range trend.Changes {
+		trend.Changes[i] = compare.TrendChange{Stage: layer.StageDecode, Operator: "norm",
+			Points: []compare.TrendPoint{{Time: us}, {Time: ms}}}
+	}
+	if err := WriteTrendHTML(&out, trend, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "norm, Decode") / 2; n != 48 { // its title and its label
+		t.Errorf("%d charts of 49 changes, want 48", n)
+	}
+	for n, want := range map[int]int{76: 78, 78: 79} { // A, B, and a bar of the others
+		r := &compare.Report{A: compare.Summary{Wall: ms}, Delta: time.Duration(n) * us}
+		for i := range n {
+			r.Rows = append(r.Rows, compare.Row{Operator: fmt.Sprint(i), Interval: compare.Interval{A: us, B: 2 * us,
+				Delta: us}})
+		}
+		if got := len(compareSections(r)[0].Falls[0].Steps); got != want {
+			t.Errorf("%d rows have %d bars, want %d", n, got, want)
 		}
 	}
 }
