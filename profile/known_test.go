@@ -69,7 +69,7 @@ func TestLike(t *testing.T) {
 		{80, 152064 / 8, 8192, []string{"qwen2.5-72b"}},
 		{80, 128256 / 16, 8192, []string{"llama-3.1-70b"}},
 		{80, 128256 / 32, 8192, nil}, // servers divide by a node or two
-		{80, 128320, 8192, nil}, // 64 rows more than any padding gives
+		{80, 128320, 8192, nil},      // 64 rows more than any padding gives
 		{80, 0, 8192, nil},
 		{79, 128256, 8192, nil},
 		{80, 128256, 4096, nil},
