@@ -153,18 +153,68 @@ func (g *gapAccount) inSteps() (sums causeSums) {
 	return sums
 }
 
-// newAccount accounts for the time of a device. The error is ctx's.
-func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*account, error) {
+// newAccount accounts for the time of a device, and for a part of its idle time. The error is ctx's.
+func (l *ledger) newAccount(ctx context.Context, part idlePart, topGaps int) (*account, error) {
+	d := part.d
 	a := &account{l: l, d: d, pauses: pausesOf(d.layers), names: map[nameKey]*nameSum{},
 		drains: map[trace.NameID]*nameSum{}}
 	a.findSteps()
 	a.findTop(topGaps)
 	a.measurePaths()
 	l.cache = [cachedNames]cachedName{} // of the device before
-	if err := l.walk(ctx, d, a.add); err != nil {
+	if err := l.walk(ctx, part, a.add); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// joined are the accounts of devices, of those of their parts.
+func joined(parts []*account) (list []*account) {
+	for i, a := range parts {
+		if i > 0 && a.d == parts[i-1].d {
+			list[len(list)-1].join(a)
+		} else {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// join adds what an account of the same device has of another part of its idle time.
+func (a *account) join(o *account) {
+	for i := range a.steps {
+		to, from := &a.steps[i], &o.steps[i]
+		for c, ns := range from.idle {
+			to.idle[c] += ns
+		}
+		for k := range from.paths {
+			to.paths[k].exposed += from.paths[k].exposed
+		}
+	}
+	joinNames(a.names, o.names)
+	joinNames(a.drains, o.drains)
+	for i, g := range o.top {
+		if len(g.names) > 0 { // a gap is of one part
+			a.top[i] = g
+		}
+	}
+	for b := range o.byGap {
+		for c, ns := range o.byGap[b] {
+			a.byGap[b][c] += ns
+		}
+	}
+	a.record += o.record
+}
+
+// joinNames adds sums to those of the same keys.
+func joinNames[K comparable](to, from map[K]*nameSum) {
+	for k, s := range from {
+		if t := to[k]; t != nil {
+			t.ns, t.steps, t.count = t.ns+s.ns, t.steps+s.steps, t.count+s.count
+		} else {
+			to[k] = s
+		}
+	}
 }
 
 // pausesOf are the times that are no part of a step.

@@ -61,14 +61,13 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 	return v.finish(ctx, accounts, &o)
 }
 
-// accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
-// that where it is the only trace. The error is layer.ErrNoKernels, or ctx's.
+// accountsOf accounts for the time of every device of a trace, in parts beside each other, and asks the published
+// detector beside that where it is the only trace. The error is layer.ErrNoKernels, or ctx's.
 func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
 	w, err := newWorkload(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	list := make([]*account, len(w.devices))
 	g, ctx := errgroup.WithContext(ctx)
 	if only {
 		g.Go(func() (err error) {
@@ -76,18 +75,24 @@ func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (
 			return err
 		})
 	}
+	procs, first := runtime.GOMAXPROCS(0), newLedger(w, o.params())
+	parts := partsOf(w.devices, procs)
+	accounts := make([]*account, len(parts))
 	var next atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(list)) {
+	for range min(procs, len(parts)) {
 		g.Go(func() (err error) {
-			l := newLedger(w, o.params()) // of one device after the other
+			l := first.beside() // of one part after the other
 			defer l.forget()
-			for i := next.Add(1) - 1; i < int64(len(list)) && err == nil; i = next.Add(1) - 1 {
-				list[i], err = l.newAccount(ctx, w.devices[i], o.gaps())
+			for i := next.Add(1) - 1; i < int64(len(parts)) && err == nil; i = next.Add(1) - 1 {
+				accounts[i], err = l.newAccount(ctx, parts[i], o.gaps())
 			}
 			return err
 		})
 	}
-	return w, list, g.Wait()
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	return w, joined(accounts), nil
 }
 
 // rankLabel names a file of several.

@@ -34,9 +34,9 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 	if err != nil {
 		return err
 	}
-	l := newLedger(w, &p)
-	for _, d := range w.devices {
-		err := l.walk(context.TODO(), d, func(p *idlePiece) { f(Piece{d.id, p.span.Start, p.span.End, p.cause}) })
+	l := newLedger(w, &p).beside()
+	for _, part := range partsOf(w.devices, 1) {
+		err := l.walk(context.TODO(), part, func(p *idlePiece) { f(Piece{part.d.id, p.span.Start, p.span.End, p.cause}) })
 		if err != nil {
 			return err
 		}
@@ -51,9 +51,9 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 		return 0
 	}
 	p := defaultParams()
-	for _, d := range w.devices {
-		l := newLedger(w, &p)
-		err := l.walk(context.TODO(), d, func(*idlePiece) {
+	for _, part := range partsOf(w.devices, 1) {
+		l := newLedger(w, &p).beside()
+		err := l.walk(context.TODO(), part, func(*idlePiece) {
 			n := 0
 			for _, s := range l.threads {
 				n += len(s.Now[timeline.Calls]) + len(s.Now[timeline.Ranges]) + len(s.Now[timeline.Code])

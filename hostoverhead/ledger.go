@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -129,14 +130,18 @@ type ledger struct {
 }
 
 func newLedger(w *workload, p *params) *ledger {
-	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()),
-		samples: map[trace.ThreadIndex][]trace.EventID{}, events: awaitsEvents(w.t),
-		first: firstCalls(w.t, p.BlockedLaunch)}
+	l := &ledger{w: w, p: p, events: awaitsEvents(w.t), first: firstCalls(w.t, p.BlockedLaunch)}
 	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Remark) bool {
 		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
 			slices.Contains(f.Affects, trace.AffectsAttribution)
 	})
 	return l
+}
+
+// beside is a ledger of the same workload for another goroutine: what one of them remembers is its own.
+func (l *ledger) beside() *ledger {
+	return &ledger{w: l.w, p: l.p, doubted: l.doubted, events: l.events, first: l.first, meanings: waits.NewNames(l.w.t),
+		names: make([]hostName, l.w.t.NumNames()), samples: map[trace.ThreadIndex][]trace.EventID{}}
 }
 
 // forget drops what only walking needs.
@@ -146,11 +151,42 @@ func (l *ledger) forget() {
 
 // gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs
 // nothing per gap, few enough that a trace of millions of frames needs no more memory for it.
-const gapsAtOnce = 128
+const gapsAtOnce = 64
 
-// walk calls f with every piece of a device's idle time in order. The piece is valid during the call. The error is
+// idlePart is the idle time of a device between two of its busy spans, or of all of it.
+type idlePart struct {
+	d        *deviceWork
+	from, to int // gaps, by the busy spans that end them
+}
+
+// leastGaps is how many gaps a part has at least: to find its beginning takes about as long as to explain some hundred.
+const leastGaps = 1 << 12
+
+// mostParts limits the parts of a device: each needs room for what it remembers of names.
+const mostParts = 8
+
+// partsOf cuts the idle time of devices so that n goroutines have one each, as far as there is enough of it.
+func partsOf(devices []*deviceWork, n int) (parts []idlePart) {
+	for _, d := range devices {
+		parts = append(parts, d.parts(min(n/len(devices), len(d.busy)/leastGaps, mostParts))...)
+	}
+	return parts
+}
+
+// parts cuts the idle time of a device into n parts of as many gaps, into one where n is less.
+func (d *deviceWork) parts(n int) (parts []idlePart) {
+	n = max(n, 1)
+	gaps := len(d.busy) - 1
+	for i := range n {
+		parts = append(parts, idlePart{d, 1 + i*gaps/n, 1 + (i+1)*gaps/n})
+	}
+	return parts
+}
+
+// walk calls f with every piece of idle time of a part in order. The piece is valid during the call. The error is
 // ctx's.
-func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) error {
+func (l *ledger) walk(ctx context.Context, part idlePart, f func(*idlePiece)) error {
+	d := part.d
 	for _, s := range l.threads {
 		l.spare = append(l.spare, s.Now)
 	}
@@ -162,7 +198,7 @@ func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) er
 			f(p)
 		}
 	}
-	w := gapWalker{l: l, d: d, next: 1, lastEnd: math.MinInt64}
+	w := l.walker(part)
 	needs := map[trace.ThreadIndex][]interval.Span{}
 	for gaps := w.gaps(nil); len(gaps) > 0; gaps = w.gaps(gaps[:0]) {
 		if err := ctx.Err(); err != nil {
@@ -199,21 +235,31 @@ func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval
 	}
 }
 
-// gapWalker lists the gaps of a device.
+// gapWalker lists the gaps of a part.
 type gapWalker struct {
 	l            *ledger
-	d            *deviceWork
-	next         int // busy span that ends the next gap
+	idlePart         // what is left of it
 	kernel, last int // the first kernel not looked at yet, and the one that ended last before it
 	lastEnd      int64
+}
+
+// walker begins with the kernels of the busy span before the first gap: those before them ended earlier.
+func (l *ledger) walker(part idlePart) gapWalker {
+	w := gapWalker{l: l, idlePart: part, lastEnd: math.MinInt64}
+	if part.from < part.to {
+		w.kernel, _ = slices.BinarySearchFunc(part.d.acts, part.d.busy[part.from-1].Start, func(row int32, t int64) int {
+			return cmp.Compare(int64(l.w.t.LaneAt(event.LaneGPU, int(row)).Start()), t)
+		})
+	}
+	return w
 }
 
 // gaps appends the next ones, none at the end.
 func (w *gapWalker) gaps(out []gap) []gap {
 	d := w.d
 	at := func(i int) trace.Event { return w.l.w.t.LaneAt(event.LaneGPU, int(d.acts[i])) }
-	for ; w.next < len(d.busy) && len(out) < gapsAtOnce; w.next++ {
-		g := gap{d: d, span: interval.Span{Start: d.busy[w.next-1].End, End: d.busy[w.next].Start}}
+	for ; w.from < w.to && len(out) < gapsAtOnce; w.from++ {
+		g := gap{d: d, span: interval.Span{Start: d.busy[w.from-1].End, End: d.busy[w.from].Start}}
 		for ; w.kernel < len(d.acts); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
 			e := at(w.kernel)
 			if int64(e.Start()) >= g.span.End {

@@ -1,0 +1,91 @@
+package hostoverhead
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// TestPartsAddUp: accounts of parts of the idle time, wherever it is cut, add up to that of all of it, and say the
+// same to the byte.
+func TestPartsAddUp(t *testing.T) {
+	check := func(t *testing.T, tr *trace.Trace) {
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			t.Skip(err)
+		}
+		w, err := newWorkload(t.Context(), a)
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, d := range w.devices {
+			var whole []byte
+			for _, n := range []int{1, 3, 40} {
+				var accounts []*account
+				for _, part := range d.parts(n) {
+					p := defaultParams()
+					acc, err := newLedger(w, &p).beside().newAccount(t.Context(), part, 20)
+					if err != nil {
+						t.Fatal(err)
+					}
+					accounts = append(accounts, acc)
+				}
+				list := joined(accounts)
+				got, err := json.Marshal(struct {
+					*RankVerdict
+					Drained int
+					Record  int64
+				}{list[0].verdict(""), len(list[0].drains), list[0].record})
+				if err != nil || len(list) != 1 {
+					t.Fatal(len(list), err)
+				}
+				if whole == nil {
+					whole = got
+				} else if !bytes.Equal(got, whole) {
+					t.Errorf("GPU %d in %d parts:\n%s\nas a whole:\n%s", d.id, n, got, whole)
+				}
+			}
+		}
+	}
+	for _, graph := range []bool{false, true} {
+		c := gen.Large(4, 8, graph)
+		c.Size = 1 << 20
+		var b bytes.Buffer
+		if err := gen.Write(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := trace.Read(t.Context(), &b, trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, tr)
+	}
+	dir := testdata.Shared(t, "traces/torch")
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range files {
+		const short = 200_000 // bytes
+		info, err := e.Info()
+		if err != nil || info.Size() > short && !strings.Contains(e.Name(), "graph-capture") ||
+			!strings.Contains(e.Name(), ".json") {
+			continue
+		}
+		t.Run(e.Name(), func(t *testing.T) {
+			tr, err := trace.Open(t.Context(), filepath.Join(dir, e.Name()), trace.Options{})
+			if err != nil {
+				t.Skip(err)
+			}
+			check(t, tr)
+		})
+	}
+}
