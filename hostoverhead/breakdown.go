@@ -176,6 +176,7 @@ func (w *recording) fill(r *Run, bench []hostStep) {
 	r.WallUSPerStep, r.StepUS, r.GapUS = stat.Mean(r.wall), r.Steps.Avg, r.Gaps.P50
 
 	ranges := newTally(w, compare.RangeKind, windows, r.Ranks)
+	ranges.spans = map[trace.ThreadIndex][]interval.Span{}
 	ranges.addRanges()
 	r.Operations, r.RangeUSPerStep = ranges.operations(), ranges.union()
 	kernels := newTally(w, compare.KernelKind, windows, r.Ranks)

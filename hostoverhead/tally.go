@@ -20,9 +20,12 @@ type tally struct {
 	kind    compare.OperationKind
 	windows []interval.Span // of the steady steps, in order, disjoint
 	tp      int
+	last    int // the step that was found last: most events follow one of the same
 	byName  map[string]*tallied
-	spans   map[trace.ThreadIndex][]interval.Span // for union; see cover
+	spans   map[trace.ThreadIndex][]interval.Span // for union, see cover; nil: nobody asks for it
 	waits   map[trace.ThreadIndex]waitSums        // nil: they are not looked for
+	own     *waitSums                             // of the thread at hand: events of a thread come together
+	thread  trace.ThreadIndex
 }
 
 type tallied struct {
@@ -30,19 +33,22 @@ type tallied struct {
 	waits  []int64 // for the GPU; nil unless the tally knows the waits
 	count  int
 	source string
-	place  string                           // inside which operation it first occurred
-	until  map[trace.ThreadIndex]trace.Time // end of the outermost occurrence so far
+	place  string            // inside which operation it first occurred
+	thread trace.ThreadIndex // of the outermost occurrence so far
+	until  trace.Time        // its end
 }
 
 func newTally(w *recording, kind compare.OperationKind, windows []interval.Span, tp int) *tally {
-	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{},
-		spans: map[trace.ThreadIndex][]interval.Span{}}
+	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}}
 }
 
 // at is the steady step that holds a time, −1 for none.
 func (t *tally) at(x trace.Time) int {
-	i := interval.From(t.windows, int64(x))
-	if i < len(t.windows) && t.windows[i].Contains(int64(x)) {
+	if t.last < len(t.windows) && t.windows[t.last].Contains(int64(x)) {
+		return t.last
+	}
+	if i := interval.From(t.windows, int64(x)); i < len(t.windows) && t.windows[i].Contains(int64(x)) {
+		t.last = i
 		return i
 	}
 	return -1
@@ -52,7 +58,7 @@ func (t *tally) at(x trace.Time) int {
 func (t *tally) of(name, source, place string) *tallied {
 	o := t.byName[name]
 	if o == nil {
-		o = &tallied{ns: make([]int64, len(t.windows)), source: source, place: place}
+		o = &tallied{ns: make([]int64, len(t.windows)), source: source, place: place, thread: trace.None}
 		if t.waits != nil {
 			o.waits = make([]int64, len(t.windows))
 		}
@@ -66,7 +72,11 @@ func (t *tally) add(o *tallied, step int, e trace.Event) {
 	o.ns[step] += int64(e.Duration())
 	o.count++
 	if o.waits != nil {
-		o.waits[step] += t.waits[e.Thread()].within(timeline.SpanOf(e))
+		if th := e.Thread(); t.own == nil || th != t.thread {
+			w := t.waits[th]
+			t.thread, t.own = th, &w
+		}
+		o.waits[step] += t.own.within(timeline.SpanOf(e))
 	}
 }
 
@@ -78,7 +88,7 @@ type waitSums struct {
 }
 
 // within is how much of a span the calls take that end in it.
-func (w waitSums) within(s interval.Span) int64 {
+func (w *waitSums) within(s interval.Span) int64 {
 	from, to := interval.From(w.calls, s.Start), interval.From(w.calls, s.End)
 	if from == to {
 		return 0
@@ -106,15 +116,14 @@ func (t *tally) findWaits() {
 	}
 }
 
-// outermost reports whether an occurrence, which come by start, is inside no other of its name on its thread.
+// outermost reports whether an occurrence is inside no other of its name on its thread. Those of a thread come together
+// and by start.
 func (o *tallied) outermost(e trace.Event) bool {
-	if until, ok := o.until[e.Thread()]; ok && e.Start() < until {
+	th := e.Thread()
+	if o.thread == th && e.Start() < o.until {
 		return false
 	}
-	if o.until == nil {
-		o.until = map[trace.ThreadIndex]trace.Time{}
-	}
-	o.until[e.Thread()] = e.End()
+	o.thread, o.until = th, e.End()
 	return true
 }
 
@@ -146,7 +155,7 @@ func (t *tally) addRanges() {
 // addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of
 // which is read once.
 func (t *tally) addFrames() {
-	byID := map[trace.NameID]*tallied{}
+	byID := make([]*tallied, t.w.t.NumNames())
 	for e := range t.w.events(event.LanePython) {
 		i := t.at(e.Start())
 		if i < 0 {
@@ -172,6 +181,9 @@ func (t *tally) addFrames() {
 
 // cover notes the time of a range for the union. Ranges come by start, and most lie inside another one.
 func (t *tally) cover(e trace.Event) {
+	if t.spans == nil {
+		return
+	}
 	s, list := timeline.SpanOf(e), t.spans[e.Thread()]
 	if n := len(list); n > 0 && s.Start >= list[n-1].Start && s.Start <= list[n-1].End {
 		list[n-1].End = max(list[n-1].End, s.End)

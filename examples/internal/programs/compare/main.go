@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llmstrata/strata"
@@ -269,20 +270,25 @@ func measured(ctx context.Context, env *app.Env, part *strata.Part, config *prof
 	if a, err = env.OneGPU(a); err != nil {
 		return nil, nil, err
 	}
-	runs, err := compare.MeasureGPUs(ctx, a)
-	if err != nil {
-		return nil, nil, err
-	}
-	host, err := hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
-	if err != nil && !errors.Is(err, layer.ErrNoKernels) {
-		return nil, nil, err
-	}
-	serving, err := serving(ctx, part.Path, a)
-	if err != nil {
+	var runs []compare.Run
+	var host *compare.Host
+	var unseen []string
+	var errs [3]error // of the first part that fails, whichever ends first
+	var parts sync.WaitGroup
+	parts.Go(func() { runs, errs[0] = compare.MeasureGPUs(ctx, a) })
+	parts.Go(func() {
+		host, errs[1] = hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
+		if errors.Is(errs[1], layer.ErrNoKernels) {
+			errs[1] = nil
+		}
+	})
+	parts.Go(func() { unseen, errs[2] = serving(ctx, part.Path, a) })
+	parts.Wait()
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, nil, err
 	}
 	for i := range runs {
-		runs[i].Host, runs[i].Serving = host, serving
+		runs[i].Host, runs[i].Serving = host, unseen
 	}
 	return runs, a, nil
 }
