@@ -150,6 +150,44 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	}
 }
 
+// TestOfKind: the events of a kind are those of its lane that have it, in the lane's order, for as long as they are
+// asked for; of numbers that are no kinds there are none.
+func TestOfKind(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	kinds := []event.Kind{event.Frame, event.Module, event.Module, event.Frame, event.Module, event.Kernel, event.Memset,
+		event.Kernel, event.Op}
+	for i, k := range kinds {
+		e := trace.EventData{Kind: k, Name: fmt.Sprint(i), Start: int64(1000 - 10*i), Duration: 5, Device: trace.None,
+			Stream: trace.None}
+		if k.Lane() == event.LaneGPU {
+			e.Device, e.Stream = 0, 0
+		}
+		b.Add(e)
+	}
+	tr := built.Trace(b)
+	for k := range event.Kind(math.MaxUint8) {
+		var got, want []string
+		for e := range tr.Events(k.Lane()) {
+			if e.Kind() == k {
+				want = append(want, e.Name())
+			}
+		}
+		for e := range tr.OfKind(k) {
+			got = append(got, e.Name())
+		}
+		if n := len(slices.DeleteFunc(slices.Clone(kinds), func(x event.Kind) bool { return x != k })); len(got) != n ||
+			!slices.Equal(got, want) {
+			t.Errorf("kind %v: %v, want the %d %v", k, got, n, want)
+		}
+	}
+	for e := range tr.OfKind(event.Module) {
+		if e.Name() != "4" {
+			t.Errorf("the first module is %s, want the one that begins first", e.Name())
+		}
+		break
+	}
+}
+
 // TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one
 // without an end is left out.
 func TestOpenEvents(t *testing.T) {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"sync"
@@ -123,6 +124,23 @@ func (t *Trace) Events(l event.Lane) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for i := range t.laneLen(l) {
 			if !yield(Event{t, t.base[l] + EventID(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// OfKind iterates over the events of a kind in the order of their lane. Those of other kinds cost next to nothing.
+func (t *Trace) OfKind(k event.Kind) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		l := k.Lane()
+		if l >= laneCount {
+			return
+		}
+		kinds := t.lanes[l].Kind
+		for i := 0; ; i++ {
+			n := bytes.IndexByte(kinds[i:], uint8(k))
+			if i += n; n < 0 || !yield(Event{t, t.base[l] + EventID(i)}) {
 				return
 			}
 		}

@@ -87,10 +87,7 @@ func (w *Work) ModulePaths() *ModulePaths {
 		}
 	}
 	thread := trace.ThreadIndex(trace.None)
-	for e := range w.Trace.Events(event.LanePython) {
-		if e.Kind() != event.Module {
-			continue
-		}
+	for e := range w.Trace.OfKind(event.Module) {
 		if e.Thread() != thread {
 			until(endOfTime)
 			thread = e.Thread()

@@ -86,10 +86,7 @@ func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.Th
 		memo := map[trace.NameID]*frameSpan{}
 		thread := trace.ThreadIndex(trace.None)
 		var open []frameSpan
-		for e := range t.Events(event.LanePython) {
-			if e.Kind() != event.Module {
-				continue
-			}
+		for e := range t.OfKind(event.Module) {
 			if e.Thread() != thread {
 				thread, open = e.Thread(), open[:0]
 			}
