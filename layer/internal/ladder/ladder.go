@@ -418,6 +418,7 @@ func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 	if err := w.checkAgainst(w.ofModel(results, m), f, m); err != nil {
 		return nil, err
 	}
+	results = w.dropStarts(results)
 	notes := w.dropStrays(results)
 	return &Found{w.withEmpty(results), m, evidence, notes}, nil
 }

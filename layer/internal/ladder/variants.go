@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -361,17 +362,13 @@ func (w *Work) launchedAlike(a, b int32) bool {
 // one, or, as one that decodes an image, several products. What samples has one, of the logits, at most. It is of the
 // pass before it, or, where there is none before or it looks up an embedding, of the next one.
 func (w *Work) joinIdle(line []int32, roles []Role, bounds []int) []int {
+	if !slices.Contains(roles, RoleMixer) {
+		return bounds
+	}
 	mixers, products := make([]int, len(line)+1), make([]int, len(line)+1)
 	for k, i := range line {
-		mixers[k+1], products[k+1] = mixers[k], products[k]
-		if roles[k] == RoleMixer {
-			mixers[k+1]++
-		} else if roles[k] == RoleGemm || w.Facts[w.ID[i]].Convolves() {
-			products[k+1]++
-		}
-	}
-	if mixers[len(line)] == 0 {
-		return bounds
+		m, p := w.works(i, roles[k])
+		mixers[k+1], products[k+1] = mixers[k]+m, products[k]+p
 	}
 	idle := func(from, to int) bool {
 		return mixers[to] == mixers[from] && (to-from < smallPass || products[to]-products[from] <= 1)
@@ -391,6 +388,40 @@ func (w *Work) joinIdle(line []int32, roles []Role, bounds []int) []int {
 		from = b
 	}
 	return out
+}
+
+// works counts what a pass has of a kernel: it mixes, or it is a product.
+func (w *Work) works(i int32, role Role) (mixes, product int) {
+	if role == RoleMixer {
+		return 1, 0
+	}
+	return 0, stat.Int(role == RoleGemm || w.Facts[w.ID[i]].Convolves())
+}
+
+// dropStarts takes away what the window begins or ends with and what works as no pass does, where others mix: initial
+// weights, their copies and fills.
+func (w *Work) dropStarts(results []*Result) []*Result {
+	idle := func(r *Result) bool {
+		if r.Step != nil || r.Model != "" || r.Draft || r.Count > 0 || r.read != nil {
+			return false
+		}
+		mixers, products := 0, 0
+		for k, i := range r.line {
+			m, p := w.works(i, r.Seq.Role[k])
+			mixers, products = mixers+m, products+p
+		}
+		return mixers == 0 && products <= 1
+	}
+	if !slices.ContainsFunc(results, func(r *Result) bool { return r.Seq.Count(RoleMixer) > 0 }) {
+		return results
+	}
+	for idle(results[0]) {
+		results = results[1:]
+	}
+	for idle(results[len(results)-1]) {
+		results = results[:len(results)-1]
+	}
+	return results
 }
 
 // joinParts takes away bounds where no pass ended and none begins: since the place before that may be a bound nothing
