@@ -203,25 +203,10 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Evidence)
 	return nil, Evidence{}
 }
 
-// trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and what runs before its
-// mark where that is more than a whole pass: a start, which the other passes lack. From the last pass it takes
-// what a mark shows to be the beginning of the next. The window cuts those, and addLoose looks at them.
+// trimEnds takes from the last pass what a mark shows to be the beginning of the next. From the first pass it takes
+// what a mark shows to be the end of the pass before it, and what runs before the mark that begins it where that is
+// more than a whole pass: a start, which the other passes lack. The window cuts those, and addLoose looks at them.
 func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int) {
-	begin, before, longest := 0, 0, 0 // kernels before the mark, and of a pass, the most of any but the first
-	for p := range passes {
-		if k, _ := slices.BinarySearch(pos, begin); p > 0 && k < len(pos) {
-			before, longest = max(before, pos[k]-begin), max(longest, len(passes[p].Kernels))
-		}
-		begin += len(passes[p].Kernels)
-	}
-	if longest > 0 && pos[0] > longest && pos[0] <= spans[0][0] {
-		passes[0].Kernels = passes[0].Kernels[pos[0]-before:]
-		return
-	}
-	front := func(p int) bool { return p <= spans[0][0] && slices.Contains(s.Role[:p], RoleMixer) }
-	if k := slices.IndexFunc(pos, front); k >= 0 { // a run of a draft model begins at its mark
-		passes[0].Kernels = passes[0].Kernels[pos[k]:]
-	}
 	last := len(spans) - 1
 	for _, p := range slices.Backward(pos) {
 		if p >= spans[last][1] && slices.Contains(s.Role[p:], RoleMixer) {
@@ -229,5 +214,19 @@ func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int) {
 			l.Kernels = l.Kernels[:len(l.Kernels)-(s.Len()-p)]
 			break
 		}
+	}
+	begin, before, longest := 0, 0, 0 // kernels before a mark that begins a pass, and of it, the most of any but the first
+	for p := range passes {
+		n := len(passes[p].Kernels)
+		if k, _ := slices.BinarySearch(pos, begin); p > 0 && k < len(pos) && pos[k] <= spans[p][0] {
+			before, longest = max(before, pos[k]-begin), max(longest, n)
+		}
+		begin += n
+	}
+	front := func(p int) bool { return p <= spans[0][0] && slices.Contains(s.Role[:p], RoleMixer) }
+	if longest > 0 && pos[0] > longest && pos[0] <= spans[0][0] {
+		passes[0].Kernels = passes[0].Kernels[pos[0]-before:]
+	} else if k := slices.IndexFunc(pos, front); k >= 0 { // a run of a draft model begins at its mark
+		passes[0].Kernels = passes[0].Kernels[pos[k]:]
 	}
 }

@@ -284,6 +284,59 @@ func TestEndsBetweenMarks(t *testing.T) {
 	}
 }
 
+// TestStartsBetweenMarks: what runs before the mark that begins the first pass is no part of it where it is more than
+// any other pass, but as much as the others have before theirs. A mark that ends passes shows no start. The window's
+// end is cut in any case.
+func TestStartsBetweenMarks(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		before   int
+		passes   []string // "M" is a mark
+		tail     string
+		from, to int // of the kernels that are left
+	}{
+		{"as long as a pass", 3, []string{"xMmx", "xMmx", "xMmx"}, "", 0, 15},
+		{"a start", 4, []string{"xMmx", "xMmx", "xMmx"}, "", 4, 16},
+		{"others begin with more", 7, []string{"xMmx", "xMmx", "xxMmx"}, "", 6, 20},
+		{"a start, and a cut end", 4, []string{"xMmx", "xMmx", "xMmx"}, "Mm", 4, 16},
+		{"one pass", 40, []string{"xMmx"}, "", 0, 44},
+		{"marks at the ends", 4, []string{"mxmxmMxmxM", "xmxM", "xmxM"}, "", 9, 22},
+	} {
+		text := strings.Repeat("x", c.before) + strings.Join(c.passes, "") + c.tail
+		var pos []int
+		for i, letter := range text {
+			if letter == 'M' {
+				pos = append(pos, i)
+			}
+		}
+		var acts []act
+		for i := range text {
+			acts = append(acts, act{"k", 7, int64(10 * i), 5})
+		}
+		w, kernels := workOf(acts...)
+		var passes []Span
+		var spans [][2]int
+		at := 0
+		for p, pass := range c.passes {
+			end := at + len(pass)
+			if p == 0 {
+				end += c.before
+			}
+			if p+1 == len(c.passes) {
+				end = len(kernels)
+			}
+			layer := at + strings.LastIndexByte(text[at:min(end, len(text)-len(c.tail))], 'm')
+			passes, spans = append(passes, Span{Kernels: kernels[at:end]}), append(spans, [2]int{layer, layer + 1})
+			at = end
+		}
+		w.trimEnds(passes, byRole(strings.ReplaceAll(text, "M", "e")), spans, pos)
+		first, last := passes[0].Kernels[0], passes[len(passes)-1].Kernels
+		if to := last[len(last)-1] + 1; first != int32(c.from) || to != int32(c.to) {
+			t.Errorf("%s: kernels %d to %d are left, want %d to %d", c.name, first, to-1, c.from, c.to-1)
+		}
+	}
+}
+
 // TestEndsOfFramedPasses: what frames show of a call and the window does not hold says that the window cuts the pass.
 func TestEndsOfFramedPasses(t *testing.T) {
 	var runs []run
