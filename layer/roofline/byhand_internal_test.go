@@ -178,7 +178,7 @@ func TestOperatorsWithoutAFloor(t *testing.T) {
 // TestSmallApart: three launches of an unknown model's operator that take 10 ns each, twice the shortest, are small.
 func TestSmallApart(t *testing.T) {
 	for raw, want := range map[time.Duration]group{30: small, 31: others} {
-		c := &cell{group: others, launches: 3, raw: raw, booked: 7, hidden: 2}
+		c := &cell{group: others, launches: 3, headed: 3, raw: raw, booked: 7, hidden: 2}
 		r := &measured{walk: &walk{shortest: 5}, order: []*cell{c, {group: products, launches: 1, raw: 1}}}
 		r.counts[others] = 4
 		if r.setSmallApart(); c.group != want || r.counts[others]+r.counts[small] != 4 || want == small &&

@@ -71,6 +71,7 @@ type cell struct {
 	copied      time.Duration // the instants of its copies
 	apart       time.Duration // GPU time of its copies, which raw is without
 	launches    int
+	headed      int // of them, those under its heading: not its copies and collectives
 	instances   int // layers
 	group       group
 	at          []int32 // by layer, those outside first: 1 + the place in measured.took; 0 for none

@@ -115,6 +115,43 @@ func TestShortest(t *testing.T) {
 	}
 }
 
+// TestCollectivesAreNotSmall: of twelve ops of an unknown model that launch a short kernel and a short collective each,
+// the kernels are small, and only they can be part of another one.
+func TestCollectivesAreNotSmall(t *testing.T) {
+	var events []string
+	for i := range 12 {
+		at := 100 * (i + 1)
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":"mylib::f","pid":1,"tid":1,"ts":%d,"dur":20,`+
+			`"args":{"External id":%d,"Input Dims":[[4,4]],"Input type":["float"]}}`, at-50, i+1))
+		for k, name := range []string{"k", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"} {
+			from := at + 10*k
+			events = append(events, kernelEvent(name, 7, from, 2), fmt.Sprintf(`{"ph":"X","cat":"cuda_runtime",`+
+				`"name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%d,"dur":2,"args":{"correlation":%d}}`, at-45+5*k, from+1))
+		}
+	}
+	rule := Rule{Op: "mylib::f", Count: func(*Inputs) (Work, bool) { return Work{Bytes: 1}, true }}
+	r, err := Analyze(t.Context(), analysed(t, events...), Options{Rules: []Rule{rule}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := map[string]string{}
+	for _, s := range r.Passes[0].Waterfall {
+		notes[s.Name] = s.Note
+	}
+	if got := notes["small kernels"]; !strings.HasPrefix(got, "12 launches;") {
+		t.Errorf("%q, want 12 launches: %v", got, notes)
+	}
+	gain := time.Duration(0)
+	for _, f := range r.Findings {
+		if f.Kind == finding.SmallKernels {
+			gain = f.PerStep
+		}
+	}
+	if want := 11 * 2 * time.Microsecond; gain != want {
+		t.Errorf("%v may be gained, want %v", gain, want)
+	}
+}
+
 // TestWhatIsSaidOfSmallKernels: worked by hand. Of twelve kernels of 2 µs eleven may be part of another; a long kernel
 // of another stream covers six. Nothing is said where no kernel is short, or where one alone would prove itself.
 func TestWhatIsSaidOfSmallKernels(t *testing.T) {

@@ -244,6 +244,7 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	case g == copies:
 		c.copied += booked
 	case g <= others || r.walk.model == nil && g == c.group:
+		c.headed++
 		c.booked += booked // the floor divides it
 		c.hidden += e.Duration() - booked
 	}
@@ -271,8 +272,8 @@ func (r *measured) setSmallApart() {
 		if c.group == others && c.launches > 0 &&
 			float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
 			c.group = small
-			r.counts[others] -= c.launches
-			r.counts[small] += c.launches
+			r.counts[others] -= c.headed
+			r.counts[small] += c.headed
 			r.longest[small] = longer(r.longest[small], c.longest)
 			r.booked[small] += c.booked
 			r.hidden[small] += c.hidden
