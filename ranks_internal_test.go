@@ -215,14 +215,28 @@ func TestUnpackedBytes(t *testing.T) {
 	}
 }
 
-// ran is an analysed trace of kernels one behind the other, which take so many microseconds each.
+// timed are kernels of a name, which take so many microseconds each.
+type timed struct {
+	name string
+	took []int
+}
+
+// ran is an analysed trace of kernels of one name.
 func ran(t *testing.T, name string, took ...int) *reportPart {
+	t.Helper()
+	return ranAll(t, timed{name, took})
+}
+
+// ranAll is an analysed trace of kernels one behind the other.
+func ranAll(t *testing.T, all ...timed) *reportPart {
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
 	at := int64(0)
-	for _, n := range took {
-		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: int64(n) * 1000})
-		at += int64(n) * 1000
+	for _, k := range all {
+		for _, n := range k.took {
+			b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at, Duration: int64(n) * 1000})
+			at += int64(n) * 1000
+		}
 	}
 	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 	if err != nil {
@@ -246,6 +260,20 @@ func TestLargestOperatorByOneRow(t *testing.T) {
 		r.checkLargest(p, 0)
 		if got := strings.Join(r.Notes, ";"); got != c.want {
 			t.Errorf("%s of %v µs: %q, want %q", c.name, c.took, got, c.want)
+		}
+	}
+}
+
+// TestLargestOperatorOfTwoKernels: a launch that takes 11 µs, more than its peers together, decides nothing of an
+// operator of which another kernel takes 500 µs, unless a third one takes nearly as much as both.
+func TestLargestOperatorOfTwoKernels(t *testing.T) {
+	few, most := timed{"void gemm<1>(int)", []int{1, 4, 11, 3, 2}}, timed{"void gemm<2>(int)", []int{100, 100, 100,
+		100, 100}}
+	for third, want := range map[int]int{1: 0, 512: 0, 514: 1} { // of 521, of which 8 are less with the median of 3
+		r := &Report{}
+		r.checkLargest(ranAll(t, few, most, timed{"other", []int{third}}), 0)
+		if len(r.Notes) != want {
+			t.Errorf("beside %d µs: %q, want %d notes", third, r.Notes, want)
 		}
 	}
 }

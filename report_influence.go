@@ -130,6 +130,12 @@ func (r *Report) checkLargest(p *reportPart, pass int) {
 			}
 		}
 	}
+	whole, second := sums[top], time.Duration(0)
+	for at, d := range sums {
+		if at != top {
+			second = max(second, d)
+		}
+	}
 	rows := map[trace.NameID][]time.Duration{}
 	for k := range p.d.Kernels() {
 		if k.Place().Pass == pass && key(k) == top && k.Facts().Collective == classify.NotCollective {
@@ -147,7 +153,8 @@ func (r *Report) checkLargest(p *reportPart, pass int) {
 		for _, d := range took[:n] {
 			others += d
 		}
-		if longest > others { // then it moves the sum by a quarter at least
+		moved := longest - took[n/2] // kernels of other names may take more than all rows of this one
+		if longest > others && (whole-moved < second || float64(moved) > decisiveShare*float64(whole)) {
 			r.note("the largest operator of pass %d, %s, depends on one row: %s takes %s, the median of its %d peers %s",
 				pass, top.operator, table.Name(p.a.Trace().Name(name), nameWidth), table.Duration(longest), n,
 				table.Duration(took[n/2]))
