@@ -96,18 +96,18 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	})
 	models, place := make([]Model, len(order)), make([]int, len(order))
 	var parts []string
-	decodes := false // somebody makes images
+	decodes, denoises := false, false // a model makes images, and one what these are made of
 	for k := range a.Models {
 		m := &a.Models[k]
 		if m.Role = signs[k].role(m.NumLayers); m.Draft {
 			m.Role = RoleDraft
 		}
-		decodes = decodes || m.Role == RoleDecoder
+		decodes, denoises = decodes || m.Role == RoleDecoder, denoises || m.Role == RoleDenoiser
 	}
 	for at, k := range order {
 		m := a.Models[k]
-		if m.Role == RoleUnknown && decodes && m.NumLayers > 0 && signs[k].mixers > 0 && !signs[k].embeds {
-			m.Role = RoleDenoiser // what no token enters, of a run that ends in an image
+		if m.Role == RoleUnknown && decodes && !denoises && m.NumLayers > 0 && signs[k].mixers > 0 && !signs[k].embeds {
+			m.Role, denoises = RoleDenoiser, true // what no token enters and takes most time, of a run that ends in an image
 		}
 		m.Share = float64(m.Time) / float64(max(1, a.Time))
 		models[at], place[k] = m, at

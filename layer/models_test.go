@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -209,4 +210,27 @@ func withoutFirstFrames(t *testing.T, runs ...gen.Config) *trace.Trace {
 		t.Fatal(err)
 	}
 	return tr
+}
+
+// TestOneModelDenoises: beside the decoder of images the model with most time that no token enters denoises. A tower
+// whose patches no convolution makes and an encoder of text whose lookup no name shows do not.
+func TestOneModelDenoises(t *testing.T) {
+	run := func(o families.Order) []act { return actsOf(families.Family{Decode: o}, false) }
+	tower, text, denoiser := families.Tower(12, false), families.Tower(20, true), families.Tower(40, false)
+	tower.Prologue, text.Prologue, denoiser.Prologue = []string{"nvjet_hsh_64x8"}, []string{"k"}, []string{"nvjet_hsh_64x8"}
+	var acts []act
+	for range 2 {
+		acts = concat(acts, run(tower), run(text))
+		for range 8 {
+			acts = concat(acts, run(denoiser))
+		}
+		acts = concat(acts, run(families.Decoder()))
+	}
+	layers := map[layer.Role][]int{}
+	for _, m := range analyze(t, traceOf(acts), layer.Options{}).Models {
+		layers[m.Role] = append(layers[m.Role], m.NumLayers)
+	}
+	if !slices.Equal(layers[layer.RoleDenoiser], []int{40}) || !slices.Equal(layers[layer.RoleDecoder], []int{0}) {
+		t.Errorf("layers by role: %v, want 40 of the denoiser and none of the decoder", layers)
+	}
 }
