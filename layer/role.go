@@ -3,6 +3,7 @@ package layer
 import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 )
@@ -50,15 +51,15 @@ func (r *Role) UnmarshalText(text []byte) error {
 
 // roleSigns is what the kernels of a model show.
 type roleSigns struct {
-	embeds, rotates, convolves, upsamples, generates, samples, modulates, head, tower bool
+	embeds, convolves, upsamples, generates, samples, modulates, head, tower bool
 
-	mixers int // in the pass that has most
+	mixers, rotations int // in the pass that has most
 }
 
 // add notes what the kernels of a pass show.
 func (s *roleSigns) add(a *Device, w *work, r *ladder.Result) {
 	s.modulates, s.tower = s.modulates || r.Modulated(), s.tower || r.Tower
-	mixers := 0
+	mixers, rotations := 0, 0
 	for _, i := range r.Kernels {
 		f := &w.Facts[w.ID[i]]
 		switch f.Role {
@@ -68,29 +69,26 @@ func (s *roleSigns) add(a *Device, w *work, r *ladder.Result) {
 			s.samples = true
 		case classify.RoleEmbed:
 			s.embeds = true
-		case classify.RoleRope:
-			s.rotates = true
 		}
 		s.convolves, s.upsamples = s.convolves || f.Convolves(), s.upsamples || f.Upsamples()
 		s.generates = s.generates || f.OneQuery
-		mixes := w.RoleOf(i) == ladder.RoleMixer
+		mixes, rotates := w.RoleOf(i) == ladder.RoleMixer, f.Role == classify.RoleRope
 		if w.op != nil {
 			op, _, _ := a.Kernel(int(i)).Operator()
 			mixes = mixes || f.Role == classify.RoleSoftmax && op == opname.Attention // written out
 			s.modulates, s.head = s.modulates || op == opname.Modulation, s.head || op == opname.LMHead
-			s.rotates = s.rotates || op == opname.Rope
+			rotates = rotates || op == opname.Rope
 		}
-		if mixes {
-			mixers++
-		}
+		mixers, rotations = mixers+stat.Int(mixes), rotations+stat.Int(rotates)
 	}
-	s.mixers = max(s.mixers, mixers)
+	s.mixers, s.rotations = max(s.mixers, mixers), max(s.rotations, rotations)
 	s.head = s.head || w.op == nil && s.samples // nobody has asked which product is the head
 }
 
 // role is what they make a model of so many layers.
 func (s *roleSigns) role(layers int) Role {
 	generates, mixes := s.generates || s.samples && s.head, s.mixers > 0
+	rotates := 2*s.rotations > s.mixers // most layers do where any does
 	switch {
 	case s.modulates:
 		return RoleDenoiser
@@ -102,7 +100,7 @@ func (s *roleSigns) role(layers int) Role {
 		return RoleLanguage
 	case s.convolves && mixes && layers > 0 && !s.embeds && !generates:
 		return RoleTower
-	case s.embeds && mixes && layers > 0 && !generates && !s.rotates && !s.head:
+	case s.embeds && mixes && layers > 0 && !generates && !rotates && !s.head:
 		return RoleEncoder
 	}
 	return RoleUnknown
