@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
@@ -198,14 +199,15 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Evidence)
 			passes[p].Draft = small[p]
 		}
 		return rung(passes, w.byLaunches(passes), segment.ConfidenceStructure,
-			fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes)))
+			fmt.Sprintf("%s mark %s of layers", m.what, table.Counted(len(passes), "stack", "stacks")))
 	}
 	return nil, Evidence{}
 }
 
 // trimEnds takes from the last pass what a mark shows to be the beginning of the next. From the first pass it takes
 // what a mark shows to be the end of the pass before it, and what runs before the mark that begins it where that is
-// more than a whole pass: a start, which the other passes lack. The window cuts those, and addLoose looks at them.
+// more than a whole pass: a start, which the other passes lack. Of the only pass a whole one is what follows its mark.
+// The window cuts those, and addLoose looks at them.
 func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int) {
 	last := len(spans) - 1
 	for _, p := range slices.Backward(pos) {
@@ -222,6 +224,9 @@ func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int) {
 			before, longest = max(before, pos[k]-begin), max(longest, n)
 		}
 		begin += n
+	}
+	if last == 0 {
+		longest = len(passes[0].Kernels) - pos[0]
 	}
 	front := func(p int) bool { return p <= spans[0][0] && slices.Contains(s.Role[:p], RoleMixer) }
 	if longest > 0 && pos[0] > longest && pos[0] <= spans[0][0] {

@@ -141,11 +141,11 @@ func TestPassesFromMarks(t *testing.T) {
 		layers                int
 		want                  string
 	}{
-		{"one", pass, "", 0, "structure: embedding kernels mark 1 stacks of layers"},
+		{"one", pass, "", 0, "structure: embedding kernels mark 1 stack of layers"},
 		{"two", pass + pass, "", 0, "structure: embedding kernels mark 2 stacks of layers"},
 		{"asked for", pass + pass, "", 4, "structure: embedding kernels mark 2 stacks of layers"},
 		{"none of as many as asked for", pass + pass, "", 13, ""},
-		{"sampling", stack + "hs", "", 0, "structure: sampling kernels mark 1 stacks of layers"},
+		{"sampling", stack + "hs", "", 0, "structure: sampling kernels mark 1 stack of layers"},
 		{"names in two passes", names(2), "", 0, "structure: names that occur once a pass mark 2 stacks of layers"},
 		{"names, one stack", "ijk" + stack + "ijk" + strings.Repeat("xyz", 9), "", 0, ""},
 		{"transfers in two passes", "t" + stack + "t" + stack, "", 0,

@@ -285,7 +285,7 @@ func TestEndsBetweenMarks(t *testing.T) {
 }
 
 // TestStartsBetweenMarks: what runs before the mark that begins the first pass is no part of it where it is more than
-// any other pass, but as much as the others have before theirs. A mark that ends passes shows no start. The window's
+// any other pass, but as much as the others have before theirs; of one pass what is more than what follows the mark. A mark that ends passes shows no start. The window's
 // end is cut in any case.
 func TestStartsBetweenMarks(t *testing.T) {
 	for _, c := range []struct {
@@ -299,7 +299,8 @@ func TestStartsBetweenMarks(t *testing.T) {
 		{"a start", 4, []string{"xMmx", "xMmx", "xMmx"}, "", 4, 16},
 		{"others begin with more", 7, []string{"xMmx", "xMmx", "xxMmx"}, "", 6, 20},
 		{"a start, and a cut end", 4, []string{"xMmx", "xMmx", "xMmx"}, "Mm", 4, 16},
-		{"one pass", 40, []string{"xMmx"}, "", 0, 44},
+		{"one pass, and before it as much", 2, []string{"xMmx"}, "", 0, 6},
+		{"one pass, and before it more", 3, []string{"xMmx"}, "", 4, 7},
 		{"marks at the ends", 4, []string{"mxmxmMxmxM", "xmxM", "xmxM"}, "", 9, 22},
 	} {
 		text := strings.Repeat("x", c.before) + strings.Join(c.passes, "") + c.tail
