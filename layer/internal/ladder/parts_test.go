@@ -285,8 +285,8 @@ func TestEndsBetweenMarks(t *testing.T) {
 }
 
 // TestStartsBetweenMarks: what runs before the mark that begins the first pass is no part of it where it is more than
-// any other pass, but as much as the others have before theirs; of one pass what is more than what follows the mark. A mark that ends passes shows no start. The window's
-// end is cut in any case.
+// any other pass, but as much as the others have before theirs; where there is no other, what is more than what follows
+// the mark. A mark that ends passes shows no start. The window's end is cut in any case.
 func TestStartsBetweenMarks(t *testing.T) {
 	for _, c := range []struct {
 		name     string
