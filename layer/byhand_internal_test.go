@@ -352,3 +352,30 @@ func TestSameKernelsByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestRolesByHand: what a model's kernels make it, each sign beside the one that would make it something else. A network
+// that attends at several sizes, as those of older denoisers do, decodes no image; what samples without a head picks a
+// row; a rotation in half of the layers or fewer is none.
+func TestRolesByHand(t *testing.T) {
+	decoder := roleSigns{convolves: true, upsamples: true, mixers: 1}
+	several, still := decoder, decoder
+	several.mixers, still.upsamples = 2, false
+	picks := roleSigns{embeds: true, samples: true, mixers: 12}
+	samples := picks
+	samples.head = true
+	for k, c := range []struct {
+		signs  roleSigns
+		layers int
+		want   Role
+	}{
+		{decoder, 0, RoleDecoder}, {several, 0, RoleUnknown}, {still, 0, RoleUnknown}, {decoder, 12, RoleTower},
+		{picks, 12, RoleEncoder}, {samples, 12, RoleLanguage}, {picks, 0, RoleUnknown},
+		{roleSigns{embeds: true, mixers: 12, rotations: 6}, 12, RoleEncoder},
+		{roleSigns{embeds: true, mixers: 12, rotations: 7}, 12, RoleUnknown},
+		{roleSigns{generates: true, modulates: true, mixers: 12}, 12, RoleDenoiser},
+	} {
+		if got := c.signs.role(c.layers); got != c.want {
+			t.Errorf("case %d: %q, want %q", k, got, c.want)
+		}
+	}
+}

@@ -35,10 +35,10 @@ func TestDepthOfDocuments(t *testing.T) {
 			}
 		}
 	}
-	wide := `{"a":[` + strings.TrimSuffix(strings.Repeat("[],", 100), ",") + `],"b":"` + strings.Repeat("[", 100) +
+	wide := `{"a":[` + strings.TrimSuffix(strings.Repeat("[],[NaN],", 100), ",") + `],"b":"` + strings.Repeat("[", 100) +
 		`","c":"\"` + strings.Repeat("{", 100) + `"}`
 	if _, err := parseDocument("x", []byte(wide)); err != nil {
-		t.Errorf("lists beside each other, and brackets in strings: %v", err)
+		t.Errorf("lists beside each other, some of which end with a word, and brackets in strings: %v", err)
 	}
 }
 
