@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"sync"
 
@@ -15,6 +16,8 @@ import (
 type KnownModel struct {
 	// Name is what --config takes: "llama-3.1-70b".
 	Name string
+	// Also are models of the same sizes, which --config takes as well: "deepseek-r1-distill-llama-70b".
+	Also []string
 	// Source is where the figures were read.
 	Source string
 	// Config is the model's. It is shared: change none of it.
@@ -34,6 +37,7 @@ var knownJSON []byte
 var knownModels = sync.OnceValues(func() ([]KnownModel, error) {
 	var rows []struct {
 		Name, Source string
+		Also         []string
 		Config       json.RawMessage
 	}
 	if err := json.Unmarshal(knownJSON, &rows); err != nil {
@@ -46,7 +50,7 @@ var knownModels = sync.OnceValues(func() ([]KnownModel, error) {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		c.NameOrPath = r.Name
-		all[i] = KnownModel{r.Name, r.Source, c}
+		all[i] = KnownModel{r.Name, r.Also, r.Source, c}
 	}
 	return all, nil
 })
@@ -55,29 +59,39 @@ var knownModels = sync.OnceValues(func() ([]KnownModel, error) {
 func Known() ([]KnownModel, error) { return knownModels() }
 
 // ResolveConfig turns what a user gave as a model into its config: a config.json, the
-// directory of one, or the name of a model of [Known]. A file of that name wins. The error
-// lists the names where there is no such file.
+// directory of one, or the name of a model of [Known], with or without its organisation
+// ("Qwen/Qwen3-8B"). A file of that name wins. The error names the model that was meant, or
+// lists all, where there is neither.
 func ResolveConfig(nameOrPath string) (*Config, error) {
 	_, err := os.Stat(nameOrPath)
-	if err == nil || strings.ContainsAny(nameOrPath, `/\`) || strings.HasSuffix(nameOrPath, ".json") {
+	if err == nil || strings.Contains(nameOrPath, `\`) || strings.HasSuffix(nameOrPath, ".json") {
 		return LoadConfig(nameOrPath)
 	}
 	all, err := Known()
 	if err != nil {
 		return nil, err
 	}
+	name := path.Base(nameOrPath)
 	var names []string
 	for i := range all {
-		if strings.EqualFold(all[i].Name, nameOrPath) {
-			c := *all[i].Config
-			c.Path = all[i].Source
-			return &c, nil
+		for _, n := range all[i].names() {
+			if reduced(n) == reduced(name) {
+				c := *all[i].Config
+				c.Path = all[i].Source
+				return &c, nil
+			}
 		}
 		names = append(names, all[i].Name)
+	}
+	if meant, ok := longestIn(name, func(*KnownModel) bool { return true }); ok {
+		return nil, fmt.Errorf("config: %q is no file and no known model; %s is known", nameOrPath, meant.Name)
 	}
 	return nil, fmt.Errorf("config: %q is no file and no known model; known are %s", nameOrPath,
 		strings.Join(names, ", "))
 }
+
+// names are those that --config takes for a model.
+func (m *KnownModel) names() []string { return append([]string{m.Name}, m.Also...) }
 
 // Like returns the known models of this size: layers of a complete pass, and the vocabulary and hidden size
 // of the embedding, which several GPUs may divide by rows. A size that is 0 fits none: a model is
@@ -104,17 +118,28 @@ func Like(layers, vocabulary, hidden int) []KnownModel {
 	return fit
 }
 
-// NamedIn returns the known model of so many layers whose name is in a path, the longest name of several; false where
+// NamedIn returns the known model of so many layers whose name is in a path, under the longest such name; false where
 // there is none.
-func NamedIn(path string, layers int) (named KnownModel, ok bool) {
+func NamedIn(path string, layers int) (KnownModel, bool) {
+	return longestIn(path, func(m *KnownModel) bool { return m.Config.NumLayers == layers })
+}
+
+// longestIn returns the model whose name is in a text, of those that fit, under the longest such name.
+func longestIn(text string, fits func(*KnownModel) bool) (named KnownModel, ok bool) {
 	all, err := Known()
-	if err != nil || layers <= 0 {
+	if err != nil {
 		return KnownModel{}, false
 	}
-	at := reduced(path)
-	for _, m := range all {
-		if m.Config.NumLayers == layers && len(m.Name) > len(named.Name) && strings.Contains(at, reduced(m.Name)) {
-			named, ok = m, true
+	at := reduced(text)
+	for i := range all {
+		if !fits(&all[i]) {
+			continue
+		}
+		for _, n := range all[i].names() {
+			if len(n) > len(named.Name) && strings.Contains(at, reduced(n)) {
+				named, ok = all[i], true
+				named.Name = n
+			}
 		}
 	}
 	return named, ok
