@@ -105,7 +105,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 // steady is what times of a stage are shown for: one of so many steps, or the mean window of so many GPUs.
 func (s *stageWork) steady() (n float64, basis finding.Basis) {
 	if basis = s.exposure.Basis(); basis == finding.OfWindow {
-		return float64(max(1, s.devices())), basis
+		return float64(s.devices()), basis
 	}
 	return s.exposure.CompleteSteps, basis
 }

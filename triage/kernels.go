@@ -336,9 +336,6 @@ func (s *stageWork) operators(p *activity.Pool) []OperatorRow {
 // most common one of the site. Time without a known source comes after known
 // sites unless it is the largest part: what is known says more.
 func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime, whole int64) {
-	if len(r.sites) == 1 && (operator == anyOperator || r.sites[0].Operator == operator) {
-		return r.sites, r.sites[0].Ns
-	}
 	var by groups[int32, activity.SiteTime]
 	launches := map[[2]int32]int{} // by site and op
 	for _, st := range r.sites {

@@ -545,7 +545,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	for _, e := range f.shown() {
 		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
 	}
-	if more := len(f.Evidence) - len(evidence); more > 0 && len(evidence) > 0 {
+	if more := len(f.Evidence) - len(evidence); more > 0 {
 		evidence = append(evidence, fmt.Sprintf("and %d more", more))
 	}
 	switch f.State {

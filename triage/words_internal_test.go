@@ -530,6 +530,35 @@ func TestDetailsOfFuseRows(t *testing.T) {
 	}
 }
 
+// TestEvidenceInWords: of four chains, the twelve kernels with most time that at least half of them run are named in
+// their order, and the others are counted; of a fused kernel in use those of fewer launches are named, too.
+func TestEvidenceInWords(t *testing.T) {
+	for _, c := range []struct {
+		kind    FuseKind
+		kernels string // capitals are launched once, the others twice; the first takes least time
+		want    string
+	}{{Split, "", ""}, {Split, "a", "a"}, {Split, "A", "A"}, {Split, "aBc", "ac and 1 more"}, {InUse, "aBc", "aBc"},
+		{Split, "abcdefghijkl", "abcdefghijkl"}, {Split, "abcdefghijklm", "bcdefghijklm and 1 more"},
+		{Split, "abcDefghijklm", "abcefghijklm and 1 more"}, {InUse, "abcDefghijklm", "bcDefghijklm and 1 more"}} {
+		f := FuseRow{Kind: c.kind, State: StateAvailable, Occurrences: 4}
+		for i, k := range strings.Split(c.kernels, "") {
+			e := Share{Label: k, GPUTimeUS: float64(30 - i), Launches: 2}
+			if i == 0 {
+				e.GPUTimeUS = 1
+			}
+			if k == strings.ToUpper(k) {
+				e.Launches = 1
+			}
+			f.Evidence = append(f.Evidence, e)
+		}
+		got := flat(pageOf(0, func(m *page) { m.fuseDetails(&f) }))
+		_, got, _ = strings.Cut(got, "Kernels: ")
+		if got = strings.NewReplacer(" (0.0%)", "", ".", "", ", and", " and", ", ", "").Replace(got); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.kind, c.kernels, got, c.want)
+		}
+	}
+}
+
 // TestLimitOfOverlapRows: of more exchanges than are asked for those with the largest bound are listed; no limit
 // lists all.
 func TestLimitOfOverlapRows(t *testing.T) {

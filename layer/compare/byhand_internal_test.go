@@ -85,7 +85,7 @@ func TestPartsOfTwoFiles(t *testing.T) {
 // TestListsOfAReport: sixty rows, twenty operations of the host, forty findings, and how many more there are; a list of
 // one is shown.
 func TestListsOfAReport(t *testing.T) {
-	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 41: {41, 20, 40},
+	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 40: {40, 20, 40}, 41: {41, 20, 40},
 		61: {60, 20, 40}} {
 		r := Report{Host: &HostReport{}}
 		for i := range n {
@@ -221,6 +221,15 @@ func TestStatusOfKernels(t *testing.T) {
 		slices.Sort(got)
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%q and %q: %q, want %q", c.a, c.b, text, c.want)
+		}
+	}
+}
+
+// TestRowsOfDoubts: each reason to doubt a comparison has its own text.
+func TestRowsOfDoubts(t *testing.T) {
+	for i := range doubtTable {
+		if got := doubtTable[i].code.row(); got != &doubtTable[i] {
+			t.Errorf("%s has the text of %s", doubtTable[i].code, got.code)
 		}
 	}
 }

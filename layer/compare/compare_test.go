@@ -271,20 +271,24 @@ func FuzzReadSide(f *testing.F) {
 	})
 }
 
-// TestHiddenKernelsCount: a kernel that others hide all the time takes none of the pass's time, but is launched.
-func TestHiddenKernelsCount(t *testing.T) {
+// madeKernel is a kernel of a made trace: when it starts in its step, how long it takes, and its stream.
+type madeKernel struct {
+	name          string
+	start, length int64
+	stream        trace.StreamID
+}
+
+// measuredSteps is what a trace of decode steps of 4 ms with these kernels is measured as.
+func measuredSteps(t *testing.T, steps ...[]madeKernel) *compare.Run {
+	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
-	for pass := range 3 {
-		at := int64(pass) * 200_000
-		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000,
-			Thread: 1})
-		for i, k := range []struct {
-			name          string
-			start, length int64
-			stream        trace.StreamID
-		}{{"nvjet_tst_64x16_64x16_4x1_v_bz_TNT", 20_000, 100_000, 7}, {"silu_and_mul_kernel", 50_000, 10_000, 8}} {
-			id := uint64(2*pass + i + 1)
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000,
+	id := uint64(0)
+	for i, kernels := range steps {
+		at := int64(i) * 4_000_000
+		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000, Thread: 1})
+		for n, k := range kernels {
+			id++
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(n)*3000,
 				Duration: 2000, Thread: 1, Correlation: id})
 			b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + k.start, Duration: k.length,
 				Stream: k.stream, Correlation: id})
@@ -298,17 +302,24 @@ func TestHiddenKernelsCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range run.Passes {
+	if len(run.Passes) != len(steps) {
+		t.Fatalf("%d passes, want %d", len(run.Passes), len(steps))
+	}
+	return run
+}
+
+// TestHiddenKernelsCount: a kernel that others hide all the time takes none of the pass's time, but is launched.
+func TestHiddenKernelsCount(t *testing.T) {
+	step := []madeKernel{{"nvjet_tst_64x16_64x16_4x1_v_bz_TNT", 20_000, 100_000, 7},
+		{"silu_and_mul_kernel", 50_000, 10_000, 8}}
+	for _, p := range measuredSteps(t, step, step, step).Passes {
 		launches := 0
 		for _, t := range p.Parts {
 			launches += t.Count
 		}
-		if launches != 2 || p.Wall != 200*time.Microsecond && p.Index < 2 {
+		if launches != 2 || p.Wall != 4*time.Millisecond && p.Index < 2 {
 			t.Errorf("pass %d: %d launches in %v, want 2", p.Index, launches, p.Wall)
 		}
-	}
-	if len(run.Passes) != 3 {
-		t.Errorf("%d passes, want 3", len(run.Passes))
 	}
 }
 
@@ -316,30 +327,8 @@ func TestHiddenKernelsCount(t *testing.T) {
 // latency.
 func TestShortKernelsAreBoundByLatency(t *testing.T) {
 	for norm, want := range map[int64]compare.Class{6000: compare.Latency, 6001: compare.Memory} {
-		b := trace.NewBuilder(trace.Options{})
-		for pass := range 3 {
-			at := int64(pass) * 100_000
-			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 80_000,
-				Thread: 1})
-			for i, k := range []struct {
-				name   string
-				length int64
-			}{{"vectorized_elementwise_kernel", 2000}, {"rmsnorm_kernel", norm}} {
-				id := uint64(2*pass + i + 1)
-				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000,
-					Duration: 2000, Thread: 1, Correlation: id})
-				b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000,
-					Duration: k.length, Stream: 7, Correlation: id})
-			}
-		}
-		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, err := compare.Measure(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := []madeKernel{{"vectorized_elementwise_kernel", 20_000, 2000, 7}, {"rmsnorm_kernel", 30_000, norm, 7}}
+		run := measuredSteps(t, step, step, step)
 		var got compare.Class
 		for _, r := range run.Parts {
 			if r.Category == "norm" {
@@ -348,6 +337,34 @@ func TestShortKernelsAreBoundByLatency(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("kernels of %d ns beside some of 2000: %q, want %q: %+v", norm, got, want, run.Parts)
+		}
+	}
+}
+
+// TestWaitingInCollectives: what a launch takes beyond 1.5 times the median of its pass is waiting for other ranks. A
+// pass of fewer than five launches has the median of all passes.
+func TestWaitingInCollectives(t *testing.T) {
+	step := func(length int64, launches int, longer int64) (out []madeKernel) {
+		for i := range launches {
+			k := madeKernel{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+				200_000 + int64(i)*100_000, length, 7}
+			if i == launches-1 {
+				k.length = longer
+			}
+			out = append(out, k)
+		}
+		return out
+	}
+	for launches, want := range map[int]time.Duration{1: 70 - 15, 4: 3*(40-15) + 70 - 15, 5: 70 - 60} { // µs
+		run := measuredSteps(t, step(10_000, 20, 15_000), step(40_000, launches, 70_000), step(10_000, 20, 15_001))
+		for p, want := range []time.Duration{0, want * time.Microsecond, time.Nanosecond} {
+			var wait time.Duration
+			for _, part := range run.Passes[p].Parts {
+				wait += part.Wait
+			}
+			if wait != want {
+				t.Errorf("%d launches, pass %d: %v are waiting, want %v", launches, p, wait, want)
+			}
 		}
 	}
 }

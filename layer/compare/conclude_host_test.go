@@ -41,6 +41,8 @@ func TestHeadlineAndOperations(t *testing.T) {
 		"a nanosecond counts":                {vague(.001), vague(.001), vague(.001), []HostRow{op(190)}, HostInStep},
 		"a nanosecond between steps counts":  {vague(.001), vague(0), vague(.001), []HostRow{op(190)}, HostBetween},
 		"an operation and a nanosecond less": {vague(-.001), vague(-.001), vague(-.001), []HostRow{op(-190)}, HostFaster},
+		"a longer step, and a nanosecond":    {vague(.001), clear(100), vague(0), nil, HostInStep},
+		"a shorter step, and a nanosecond":   {vague(-.001), clear(-100), vague(0), nil, HostFaster},
 		"a shorter step, the same wall time": {vague(0), clear(-100), vague(0), nil, HostMixed},
 		"too small to matter":                {vague(20), vague(15), vague(5), []HostRow{op(20)}, HostSame},
 	} {

@@ -36,7 +36,7 @@ func (h *hostComparison) correlate() {
 	for _, k := range h.keys {
 		s := h.ops[k].series
 		a, b := processOf(calm(s.a)), processOf(calm(s.b))
-		if a.n > 2 && b.n > 2 {
+		if a != (process{}) && b != (process{}) {
 			e := estimate{correlation(a), correlation(b), correlation(a, b)}
 			of[k], mean = e, estimate{mean.a + e.a, mean.b + e.b, mean.both + e.both}
 		}
@@ -117,7 +117,7 @@ func (p process) residual(rho float64) (squares, ones float64) {
 func correlation(of ...process) float64 {
 	likelihood := func(rho float64) (sum float64) {
 		for _, p := range of {
-			if p.n > 2 {
+			if p != (process{}) {
 				squares, ones := p.residual(rho)
 				sum -= (p.n-1)*(math.Log(squares)+math.Log(1-rho*rho)) + math.Log(ones)
 			}
@@ -142,7 +142,7 @@ func (s series) ofSteps() (v, df float64) {
 	own := func(rho float64) (variance, means float64) {
 		var sum, plain float64
 		for _, p := range []process{a, b} {
-			if p.n > 0 {
+			if p != (process{}) {
 				squares, _ := p.residual(rho)
 				sum, plain = sum+squares, plain+p.squares
 			}

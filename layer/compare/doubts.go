@@ -179,15 +179,12 @@ func parted(x []float64, fewest int, sum func(a, b float64) float64) (low, high 
 		return
 	}
 	s := slices.Sorted(slices.Values(x))
-	least := max(1, int(math.Ceil(bimodalShare*float64(len(s)))))
-	at, gap := -1, 0.0
+	least := int(math.Ceil(bimodalShare * float64(len(s))))
+	at, gap := least, 0.0
 	for i := least; i <= len(s)-least; i++ {
 		if d := s[i] - s[i-1]; d > gap {
 			at, gap = i, d
 		}
-	}
-	if at < 0 {
-		return
 	}
 	a, b := s[:at], s[at:]
 	wide := sum(a[len(a)-1]-a[0], b[len(b)-1]-b[0])

@@ -420,7 +420,7 @@ func (c *chosen) account(label func(*Part) string) *account {
 	for name := range a.label {
 		a.label[name] /= max(time, 1)
 	}
-	a.counts /= float64(max(c.count(), 1))
+	a.counts /= float64(c.count())
 	return a
 }
 

@@ -65,7 +65,7 @@ func (c *chosen) products() float64 {
 			n += t.Count
 		}
 	}
-	return float64(n) / float64(max(c.count(), 1))
+	return float64(n) / float64(c.count())
 }
 
 // walls are the times of the passes of each run.

@@ -96,7 +96,7 @@ type neighbour struct {
 // uses lists the kernels that the compared passes of a side run.
 func (c *comparison) uses(side int) map[string]*use {
 	out := map[string]*use{}
-	n := float64(max(c.ch[side].count(), 1))
+	n := float64(c.ch[side].count())
 	for of, k := range c.ch[side].kernels() {
 		u := out[of.Name]
 		if u == nil {
@@ -387,7 +387,7 @@ func fill(launches, usual int) float64 {
 func (c *comparison) measure() {
 	for side, scale := range []float64{1, c.scale} {
 		ch := c.ch[side]
-		passes, n := ch.count(), float64(max(ch.count(), 1))
+		passes, n := ch.count(), float64(ch.count())
 		out, names := make([]rowTimes, len(c.rows.names)), make([]map[string]*kernelUse, len(c.rows.names))
 		for row := range out {
 			out[row] = rowTimes{exclusive: make([]float64, passes), time: make([]float64, passes),

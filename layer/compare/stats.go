@@ -247,9 +247,6 @@ func (k ruler) prior(s series) float64 {
 func spread(s series, pass float64) float64 {
 	var sum, free float64
 	for _, x := range [][]float64{s.a, s.b} {
-		if len(x) < 2 {
-			continue
-		}
 		scale := median(x)
 		if s.class == Waiting {
 			scale = pass

@@ -62,6 +62,53 @@ func TestResidualIsThatOfTheMatrix(t *testing.T) {
 	}
 }
 
+// TestCorrelationOfOperations: the steps of an operation resemble one another as far as two runs of it agree. Where
+// operations do not differ, or are fewer than twelve, all have the common correlation.
+func TestCorrelationOfOperations(t *testing.T) {
+	for _, c := range []struct {
+		operations int
+		one, other float64 // correlation of even and of odd ones
+		own        bool    // each has its own
+	}{{12, 0.5, 0.9, true}, {11, 0.5, 0.9, false}, {12, 0.7, 0.7, false}, {40, 0.7, 0.7, false}} {
+		rng := rand.New(rand.NewPCG(7, 7))
+		h := &hostComparison{ruler: rulerOf(0, false), ops: map[opKey]*hostOp{}}
+		steps := func(rho float64) []float64 {
+			x, out := rng.NormFloat64(), make([]float64, 500)
+			for i := range out {
+				x = rho*x + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+				out[i] = 100 + x
+			}
+			return out
+		}
+		for i := range c.operations {
+			rho := []float64{c.one, c.other}[i%2]
+			h.keys = append(h.keys, opKey{name: fmt.Sprint(i)})
+			h.ops[h.keys[i]] = &hostOp{series: series{a: steps(rho), b: steps(rho)}}
+		}
+		h.correlate()
+		common := h.inertia.rho
+		if common <= c.one-0.03 || common >= c.other+0.03 || !near(h.effective, (1-common)/(1+common)) {
+			t.Errorf("%+v: a common correlation of %v, %v steps count for one", c, common, h.effective)
+		}
+		for i, k := range h.keys {
+			want, within := common, 0.
+			if c.own {
+				want, within = []float64{c.one, c.other}[i%2], 0.16
+			}
+			got := h.ops[k].series.inertia
+			// of a thousand steps the variance of a correlation is (1 − ρ²)/1000
+			if one := (1 - common*common) / 1000; math.Abs(got.rho-want) > within || got.variance > 4*one ||
+				c.operations < hostOperations && !near(got.variance, one) {
+				t.Errorf("%+v: operation %d has %+v, want %v", c, i, got, want)
+			}
+		}
+	}
+	three, two := processOf([]float64{1, 2, 3}), processOf([]float64{1, 2})
+	if three.n != 3 || two != (process{}) || processOf([]float64{0, 0, 9, 0, 0}) != (process{}) {
+		t.Errorf("%+v of three steps, %+v of two: three show a correlation", three, two)
+	}
+}
+
 // TestVarianceOfMeans: of one value it is 1, of two (1 + rho)/2, of independent ones 1/n; of none it is not known.
 func TestVarianceOfMeans(t *testing.T) {
 	for _, c := range []struct {
@@ -307,7 +354,7 @@ func TestTablesByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Operator A (µs) B (µs) B − A % 95% interval Found Launches Kernel",
-		"a 1.0 2.0 1.0 +100.0", "= pass 0.0 0.0 0.0 +0.0",
+		"a 1.0 2.0 1.0 +100.0", "= pass 0.0 0.0 0.0",
 		"Not clear, as noise may explain it: r0 +2.00 µs (clear from 5.00 µs), r1 +2.00 µs (clear from 5.00 µs), r2 +2.00 µs (clear from 5.00"} {
 		if !slices.ContainsFunc(shown(text.String()), func(line string) bool { return strings.HasPrefix(line, want) }) {
 			t.Errorf("no line %q in\n%s", want, text)
@@ -532,5 +579,114 @@ func TestPassesOfTwoFiles(t *testing.T) {
 	}
 	if text := strings.Join(got, " "); text != "0 1b 4b 6c" {
 		t.Errorf("passes %q", text)
+	}
+}
+
+// TestTypicalGap: a pause of the server is in the mean of an operation, and not in the gap between its steps.
+func TestTypicalGap(t *testing.T) {
+	h := &hostComparison{ruler: rulerOf(1, false), ops: map[opKey]*hostOp{}}
+	for key, want := range map[opKey]time.Duration{{FigureKind, FigureGap}: 10, {FigureKind, FigureStep}: 40} {
+		h.ops[key] = &hostOp{series: series{class: OfHost, a: []float64{10, 10, 10, 130}, b: []float64{30, 30, 30, 30}}}
+		if r := h.row(key); r.A != want || r.B != 30 || r.Delta != 30-want {
+			t.Errorf("%s: %+v, want %d ns in A", key.name, r.Interval, want)
+		}
+	}
+	for runs, want := range map[int]int{1: 3, 2: 1} {
+		h := hostComparison{ruler: rulerOf(0, runs > 1)}
+		x := h.unit([]time.Duration{3, 1, 2})
+		if len(x) != want || want == 1 && x[0] != 2 || len(h.unit(nil)) != 0 {
+			t.Errorf("%d runs a side: %v count, want %d", runs, x, want)
+		}
+	}
+}
+
+// TestPassesThatTheWindowCuts: a last pass that runs less than 99.5% of the kernels of another one, and hardly others.
+func TestPassesThatTheWindowCuts(t *testing.T) {
+	for _, c := range []struct {
+		own, others int
+		want        bool
+	}{{199, 0, false}, {198, 0, true}, {20, 0, true}, {19, 1, true}, {94, 5, false}, {95, 5, true}} {
+		sigs := []signature{{{"k", 200}}, {{"k", 200}}, {{"k", c.own}, {"other", c.others}}}
+		if got := isCut(&Run{Passes: make([]Pass, 3)}, sigs, 2); got != c.want {
+			t.Errorf("%d kernels of 200 and %d others: cut %v, want %v", c.own, c.others, got, c.want)
+		}
+		if isCut(&Run{Passes: make([]Pass, 4)}, append(sigs, sigs[0]), 2) {
+			t.Errorf("%d kernels of 200: a pass in the middle is cut", c.own)
+		}
+	}
+}
+
+// TestPathsOfARow: a change of idle time is explained by graphs that most kernels of one side alone are in.
+func TestPathsOfARow(t *testing.T) {
+	for _, c := range []struct {
+		a, b float64
+		want string
+	}{{0.5, 0.6, "eager → graph"}, {0.6, 0.5, "graph → eager"}, {0.5, 0.5, ""}, {0.6, 0.7, ""}, {0.4, 0.3, ""},
+		{0, 1, "eager → graph"}} {
+		var ch [2]*chosen
+		for i, graph := range []float64{c.a, c.b} {
+			ch[i] = &chosen{side: &Side{Runs: []Run{{Passes: []Pass{{Graph: graph}}}}}, passes: [][]int{{0}}}
+		}
+		m := &comparison{ch: ch}
+		if got := m.because(&Row{Operator: rowIdle, Class: Waiting, KernelB: 1000}, 0); got != c.want {
+			t.Errorf("%v and %v of the kernels in graphs: %q, want %q", c.a, c.b, got, c.want)
+		}
+	}
+	for sum, want := range map[[2]int]string{{1, 1}: "grew", {-1, -1}: "shrank", {1, 0}: "more", {-1, 0}: "less"} {
+		if got := mixedWords(sum[0], sum[1]); !strings.Contains(got, " "+want+" ") {
+			t.Errorf("changes %d and work %d: %q lacks %q", sum[0], sum[1], got, want)
+		}
+	}
+}
+
+// TestFloorsOfTheStep: they are known where they are known of more than half of the time that is bound by memory. What
+// takes less than its floor counts for what it takes.
+func TestFloorsOfTheStep(t *testing.T) {
+	of := func(floor time.Duration, own float64) rowTimes {
+		return rowTimes{exclusive: []float64{own}, work: Work{Floor: floor}}
+	}
+	for _, c := range []struct {
+		rows  [3]rowTimes
+		class Class
+		want  time.Duration
+		known bool
+	}{
+		{[3]rowTimes{of(1, 3), of(0, 2), of(9, 100)}, Latency, 1, true},
+		{[3]rowTimes{of(1, 3), of(0, 3), of(9, 100)}, Latency, 0, false},
+		{[3]rowTimes{of(1, 3), of(0, 3), of(9, 1)}, Memory, 2, true},
+		{[3]rowTimes{of(0, 3), of(0, 3), of(0, 1)}, Memory, 0, false},
+	} {
+		m := &comparison{rows: &rowSet{names: []string{"x", "y", "z"}, class: []Class{Memory, Memory, c.class}},
+			parts: [2][]rowTimes{c.rows[:], c.rows[:]}}
+		if a, b, known := m.floors(); a != c.want || b != c.want || known != c.known {
+			t.Errorf("%+v: floors %v and %v, known %v; want %v", c.rows, a, b, known, c.want)
+		}
+	}
+}
+
+// TestManyKindsOfPasses: of sixty-six kinds of passes that have nothing in common, sixty-four are groups, and the
+// others are in the last of them.
+func TestManyKindsOfPasses(t *testing.T) {
+	var run Run
+	for i := range 66 {
+		run.Parts = append(run.Parts, MadePart(fmt.Sprint("row", i), fmt.Sprint("k", i), Memory))
+		run.Passes = append(run.Passes, Pass{Index: i, Tokens: 8, Wall: 1000,
+			Parts: []PartTime{{Part: i, Count: 1, Time: 1000, Exclusive: 1000}}})
+	}
+	groups, cut := groupPasses([2]*Side{{Runs: []Run{run}}, {Runs: []Run{{}}}})
+	if n := len(groups); n != 64 || len(cut) != 0 || len(groups[63].passes) != 3 {
+		t.Errorf("%d groups, %d cut, want 64", n, len(cut))
+	}
+}
+
+// TestMostFrequentCount: of equally frequent ones the larger.
+func TestMostFrequentCount(t *testing.T) {
+	for _, c := range []struct {
+		counts       []int
+		value, times int
+	}{{nil, 0, 0}, {[]int{3}, 3, 1}, {[]int{2, 1, 2, 1}, 2, 2}, {[]int{1, 1, 2}, 1, 2}} {
+		if value, times := mode(c.counts); value != c.value || times != c.times {
+			t.Errorf("%v: %d, %d times", c.counts, value, times)
+		}
 	}
 }

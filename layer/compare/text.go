@@ -319,12 +319,8 @@ func (r *Report) table(most int) *table.Table {
 			rest.A, rest.B, rest.Delta = rest.A+row.A, rest.B+row.B, rest.Delta+row.Delta
 			continue
 		}
-		percent := ""
-		if row.A > 0 {
-			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
-		}
-		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, row.text(row.Judged), row.Found,
-			row.Launches(), row.mainKernels()}
+		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), relative(row.Delta, row.A), row.text(row.Judged),
+			row.Found, row.Launches(), row.mainKernels()}
 		if both {
 			cells = slices.Insert(cells, 5, us(row.kernelDelta()))
 		}
@@ -334,9 +330,16 @@ func (r *Report) table(most int) *table.Table {
 		t.Row(table.Counted(shown-most, "other", "others"), us(rest.A), us(rest.B), us(rest.Delta))
 	}
 	t.Rule()
-	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta),
-		fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
+	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta), relative(r.Delta, r.A.Wall))
 	return t
+}
+
+// relative is a difference in per cent of what it is to, "" of nothing.
+func relative(d, of time.Duration) string {
+	if of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f", 100*float64(d)/float64(of))
 }
 
 // Launches are the launches in a pass of each side, "" of time without kernels.

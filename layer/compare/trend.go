@@ -193,8 +193,8 @@ func NewPass(p Pass, times []time.Duration, busy time.Duration) Pass {
 	}
 	left := p.Wall
 	for i, d := range times {
-		share := min(left, time.Duration(math.Floor(float64(d)*float64(min(busy, p.Wall))/max(sum, 1))))
 		if d > 0 {
+			share := min(left, time.Duration(math.Floor(float64(d)*float64(min(busy, p.Wall))/sum)))
 			p.Parts = append(p.Parts, PartTime{Part: i, Count: 1, Time: d, Exclusive: share})
 			left -= share
 		}
