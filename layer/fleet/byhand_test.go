@@ -73,8 +73,8 @@ func TestFleetByHand(t *testing.T) {
 				Operator: "mlp", Tokens: 2, Excess: 110_000},
 			// The median rank is 1; the others differ by 10 and 110 µs, three times what rank 0 does.
 			Alike: 2, Within: 0.01, Differs: []fleet.Differs{{Rank: "rank 2", What: "mlp", NS: 110_000, Share: 0.11}},
-			Imbalance: []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 12, Mean: 10, Ratio: 1.2},
-				{What: fleet.Experts, Rank: "rank 2", Most: 140_000, Mean: 114_666, Ratio: 140_000. / 114_666}}}}}
+			Imbalance: []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 12, Mean: 10, Ratio: 36. / 32},
+				{What: fleet.Experts, Rank: "rank 2", Most: 140_000, Mean: 114_666, Ratio: 420. / 344}}}}}
 	if diff := cmp.Diff(want, run, cmpopts.IgnoreUnexported(fleet.Group{}),
 		cmpopts.IgnoreFields(fleet.Run{}, "Findings")); diff != "" {
 		t.Error(diff)
@@ -471,7 +471,7 @@ func TestFleetChanges(t *testing.T) {
 				}
 			})
 			return l
-		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Imbalance[0]) }, "{tokens rank 2 6 5 1.2}"},
+		}, func(run *fleet.Run) string { return fmt.Sprint(run.Groups[0].Imbalance[0]) }, "{tokens rank 2 6 5 1.125}"},
 		"two ranks": {func(l ranks) ranks { return l[1:] }, func(run *fleet.Run) string {
 			g := &run.Groups[0]
 			return fmt.Sprint(g.Alike, g.Differs, g.Wait.Median, run.Missing)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gen/ranks"
 	"github.com/llmstrata/strata/internal/opname"
@@ -19,6 +20,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // digests are those of a generated fleet by run, and its truth.
@@ -148,9 +150,11 @@ func TestUnevenShares(t *testing.T) {
 		tokens, more int64
 		want         []fleet.Imbalance
 	}{
-		{10, 20, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 20, Mean: 12, Ratio: 20. / 12}}},
-		{1, 4, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 4, Mean: 1, Ratio: 4}}},
-		{100, 105, nil}, // the mean is 101: as even as tokens can be
+		{10, 20, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 20, Mean: 12, Ratio: 1.6}}},
+		{1, 4, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 4, Mean: 1, Ratio: 16. / 7}}},
+		{0, 1, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 1, Mean: 0, Ratio: 4}}}, {0, 0, nil},
+		{100, 107, []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 107, Mean: 101, Ratio: 428. / 407}}},
+		{100, 106, nil},
 	} {
 		var list []fleet.Rank
 		for k := range 4 {
@@ -272,6 +276,41 @@ func TestDigestOfATrace(t *testing.T) {
 	for i, s := range list[0].Steps {
 		if s.Busy != busy[i] || s.Busy <= 0 || s.Busy >= s.Wall {
 			t.Errorf("step %d: busy %d of %d ns, want %d", i, s.Busy, s.Wall, busy[i])
+		}
+	}
+}
+
+// TestDigestByHand: a step has the number and the start of its annotation; what the window cuts is partial. Collectives
+// of a step begin that long after it, and what runs outside of the steps has no part in them.
+func TestDigestByHand(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	id := uint64(0)
+	kernel := func(name string, at, took int64) {
+		id++
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 5000, Duration: 2000, Thread: 1,
+			Correlation: id})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: took, Stream: 7, Correlation: id})
+	}
+	const reduces = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+	for i := range int64(3) {
+		at := 1_000_000 * (i + 1)
+		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 500_000, Thread: 1})
+		kernel("rmsnorm_kernel", at+10_000, 20_000)
+		kernel(reduces, at+40_000, 30_000)
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := fleet.Recorded(a)[0]
+	if len(r.Steps) != 3 || len(r.Calls) != 1 || r.Calls[0].Kind != classify.AllReduce || r.Calls[0].Group != -1 {
+		t.Fatalf("%+v", r)
+	}
+	for i, s := range r.Steps {
+		if want := a.Devices[0].Passes[i]; s.Number != want.Annotation.Index || s.Partial != (want.Partial != "") ||
+			s.Requests != 8 || s.Start != int64(want.Start) || s.Busy != 50_000 ||
+			!slices.Equal(s.Call, []int{0}) || !slices.Equal(s.At, []int64{30_000}) || !slices.Equal(s.Took, []int64{30_000}) {
+			t.Errorf("step %d: %+v", i, s)
 		}
 	}
 }

@@ -75,18 +75,18 @@ func Combine(runs []Run, o Options) *Report {
 
 // bound cuts what grows with the number of ranks.
 func (r *Report) bound() {
-	if n := len(r.Findings) - mostFindings; n > 0 {
-		r.Findings, r.LeftOut = r.Findings[:mostFindings], r.LeftOut+n
-	}
-	if n := len(r.Runs) - mostRuns; n > 0 {
+	found, runs := len(r.Findings), len(r.Runs)
+	r.Findings = first(r.Findings, mostFindings)
+	if runs > mostRuns {
 		// Those with findings, then the first by name; by name again.
 		order := slices.Clone(r.Runs)
 		slices.SortStableFunc(order, func(a, b Run) int {
 			return cmp.Compare(stat.Int(len(b.Findings) > 0), stat.Int(len(a.Findings) > 0))
 		})
-		r.Runs, r.LeftOut = order[:mostRuns], r.LeftOut+n
+		r.Runs = order[:mostRuns]
 		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
 	}
+	r.LeftOut += found + runs - len(r.Findings) - len(r.Runs)
 	few := 1
 	if len(r.Runs) < mostGroups {
 		few = 4 // of few runs more is kept
@@ -333,10 +333,10 @@ func (r *Report) sentence() string {
 	switch {
 	case r.Ranks == 0:
 		return "No rank could be read."
-	case late == 1:
-		return first + "."
 	case late > 1:
 		return fmt.Sprintf("%d groups wait for a late rank. %s.", late, first)
+	case first != "":
+		return first + "."
 	case r.Ranks == 1 && r.Runs[0].World == 1:
 		return "The run has one rank, so no rank waits."
 	case r.Ranks == 1:

@@ -696,12 +696,11 @@ func (g *group) imbalance(out *Group, all []profile) {
 			of, sum = append(of, all[k].loads[i]), sum+all[k].loads[i]
 		}
 		most := slices.Index(of, slices.Max(of))
-		u := Imbalance{What: load, Rank: g.lanes[most].label, Most: all[most].loads[i], Mean: each(sum, len(all))}
-		if slices.Min(of) < 0 || float64(u.Most) <= (1+tokenShare)*float64(u.Mean) {
-			continue
+		u := Imbalance{What: load, Rank: g.lanes[most].label, Most: of[most], Mean: each(sum, len(all)),
+			Ratio: float64(of[most]) * float64(len(all)) / float64(sum)}
+		if slices.Min(of) >= 0 && u.Ratio > 1+tokenShare {
+			out.Imbalance = append(out.Imbalance, u)
 		}
-		u.Ratio = float64(u.Most) / float64(max(u.Mean, 1))
-		out.Imbalance = append(out.Imbalance, u)
 	}
 }
 

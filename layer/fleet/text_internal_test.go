@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // TestVerdictOfAFleet: what matters most, or why nothing is known.
@@ -177,6 +178,52 @@ func TestFindingsOfARun(t *testing.T) {
 		}
 		if text := strings.Join(got, ", "); text != c.want {
 			t.Errorf("%+v: %q, want %q", c.run, text, c.want)
+		}
+	}
+}
+
+// TestWhoWaitsInWords: for a late rank, or for no single one; a rank that is in no file may be the late one where all
+// others spend time in collectives.
+func TestWhoWaitsInWords(t *testing.T) {
+	g := Group{Wait: Spread{Min: 1000, Max: 3000}, Collectives: 2}
+	if got, want := g.Waits("it"), "Ranks wait for no single one; they wait 1.00 µs–3.00 µs per step in 2 collectives."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	g.Late = &Late{Rank: "rank 1", Last: 3, Decided: 4}
+	if got := g.Waits("rank 1"); !strings.HasPrefix(got, "The other ranks wait for rank 1: it ") {
+		t.Errorf("%q", got)
+	}
+	for _, c := range []struct {
+		step     int64
+		transfer []int64
+		late     *Late
+		want     string
+	}{{1000, []int64{300, 250}, nil, "25.0%"}, {1000, []int64{300, 1}, nil, "0.1%"}, {1000, []int64{300, 0}, nil, ""},
+		{1000, []int64{300, 250}, g.Late, ""}, {0, []int64{300, 250}, nil, ""}, {1000, nil, nil, ""}} {
+		run := Run{Missing: []int{3}, Ranks: 3, Step: Spread{Median: c.step}}
+		for _, ns := range c.transfer {
+			run.Groups = append(run.Groups, Group{Transfer: ns, Late: c.late})
+		}
+		var got string
+		run.addIncomplete(func(f finding.Finding) { got = f.Evidence })
+		want := "Rank 3 is in no file."
+		if c.want != "" {
+			want = "Rank 3 is in no file, and every rank spends at least " + c.want +
+				" of step time in collectives: the late one may be among them."
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}
+
+// TestHealthOfARun: the worse of two, whichever is first.
+func TestHealthOfARun(t *testing.T) {
+	for _, c := range [][3]trace.HealthStatus{{trace.HealthOK, trace.HealthUnusable, trace.HealthUnusable},
+		{trace.HealthUnusable, trace.HealthDegraded, trace.HealthUnusable}, {trace.HealthDegraded, "", trace.HealthDegraded},
+		{trace.HealthOK, trace.HealthOK, trace.HealthOK}} {
+		if got := worse(c[0], c[1]); got != c[2] {
+			t.Errorf("%q and %q: %q, want %q", c[0], c[1], got, c[2])
 		}
 	}
 }

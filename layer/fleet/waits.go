@@ -120,11 +120,10 @@ func (w *waiter) sum(n int, digests []Rank) {
 			own[0] = r
 		}
 	}
-	if len(w.waits.Ranks) > 0 {
-		slices.SortStableFunc(w.waits.Ranks[1:], func(a, b layer.RankWait) int {
-			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.GPU, b.GPU))
-		})
-	}
+	others := w.waits.Ranks[min(1, len(w.waits.Ranks)):]
+	slices.SortStableFunc(others, func(a, b layer.RankWait) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.GPU, b.GPU))
+	})
 }
 
 // collectivesOf are the kernels of each pass that exchange data, as [Rank.Record] counts them.
