@@ -77,8 +77,10 @@ type PlanOp struct {
 	Ratio     int `json:"ratio,omitempty"`
 
 	// Width is how many elements of a token a norm, rope, activation, copy or
-	// collective reads.
+	// collective reads. It writes as many, unless Out says otherwise.
 	Width int `json:"width,omitempty"`
+	// Out is how many elements it writes; 0 for as many as it reads. A gated activation writes half.
+	Out int `json:"out,omitempty"`
 	// WeightDType is the type of its weights: "bf16", "fp8", "mxfp4"; "" when the
 	// config does not say or there are none.
 	WeightDType string `json:"weight_dtype,omitempty"`

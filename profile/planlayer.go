@@ -360,7 +360,7 @@ func (c *Config) planFeed(f feed) []PlanOp {
 			first.Operator = Operator(f.up)
 		}
 	}
-	act := PlanOp{Operator: Operator(f.act), Width: first.N, Split: f.columns, Optional: true}
+	act := PlanOp{Operator: Operator(f.act), Width: first.N, Out: f.width, Split: f.columns, Optional: true}
 	return []PlanOp{first, act, c.product(f.down, f.path+"down_proj", f.width, c.HiddenSize, f.rows)}
 }
 

@@ -338,5 +338,5 @@ func groupOf(ops []profile.PlanOp) group {
 			return products
 		}
 	}
-	return small
+	return others
 }

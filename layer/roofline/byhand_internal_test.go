@@ -386,12 +386,12 @@ func TestPlannedOperators(t *testing.T) {
 		want     []int // K of each
 		group    group
 	}{
-		{kind, "add", false, []int{0, 0}, small}, {kind, "add+up", false, []int{0, 4, 5}, products},
+		{kind, "add", false, []int{0, 0}, others}, {kind, "add+up", false, []int{0, 4, 5}, products},
 		{kind, "up|add", true, []int{4, 5}, products},
-		{kind, "y", false, []int{7}, experts}, {kind, "x", false, []int{0}, small}, {kind, "core", true, []int{1}, products},
-		{kind, "core", false, nil, small},
-		{nil, "add", false, []int{0, 0}, small}, {nil, "add+head", false, []int{0, 3}, products},
-		{nil, opname.Embed, false, []int{9}, small}, {nil, "up", false, nil, small},
+		{kind, "y", false, []int{7}, experts}, {kind, "x", false, []int{0}, others}, {kind, "core", true, []int{1}, products},
+		{kind, "core", false, nil, others},
+		{nil, "add", false, []int{0, 0}, others}, {nil, "add+head", false, []int{0, 3}, products},
+		{nil, opname.Embed, false, []int{9}, others}, {nil, "up", false, nil, others},
 	} {
 		var got []int
 		ops := planned(plan, c.kind, c.operator, c.decode)

@@ -189,10 +189,14 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 		kind = &w.plan.Kinds[s.kind]
 	}
 	ops := s.ops[stat.Int(stage == layer.StageDecode)]
+	inProduct := slices.ContainsFunc(ops, func(op profile.PlanOp) bool { return op.K > 0 && op.N > 0 })
 	for i := range ops {
 		one := w.model.work(&ops[i], kind, load)
 		if !one.Known {
 			continue
+		}
+		if inProduct && ops[i].Width > 0 { // a product's kernel has what it reads and writes at hand
+			one.Activations = 0
 		}
 		sum.several = sum.several || sum.M > 0 && one.M > 0
 		if sum.M == 0 {
@@ -287,8 +291,8 @@ func (w *walk) notes() []string {
 		out = append(out, "no floors: names and times of the records do not belong together")
 	}
 	if w.marked > 0 {
-		out = append(out, fmt.Sprintf("%d passes have operators that are faster than the GPU can be: where that is more "+
-			"than %.0f%% of the time, the floor is withheld", w.marked, 100*withheld))
+		out = append(out, fmt.Sprintf("operators of %s are faster than the GPU can be: where that is more than %.0f%% of "+
+			"the time, the floor is withheld", table.Counted(w.marked, "pass", "passes"), 100*withheld))
 	}
 	return out
 }

@@ -1,12 +1,15 @@
 package roofline_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -50,6 +53,49 @@ func TestLooksLike(t *testing.T) {
 			if f := &r.Findings[i]; strings.Contains(f.Advice.Do, "`--config") &&
 				strings.Contains(f.Advice.Do, "--config "+name) != known {
 				t.Errorf("%s: %q does not name %q", file, f.Advice.Do, name)
+			}
+		}
+	}
+}
+
+// TestConfigHidesNothing: what recorded sizes show to be above its floor, the config of the model shows, too, and at
+// least four fifths of it: prefills, whose norms, rotations and activations move much. By the config it may be more, as
+// its floor is that of one kernel for each operator.
+func TestConfigHidesNothing(t *testing.T) {
+	for file, model := range map[string]string{"hf-qwen1.5-0.5b-eager-h100.json.gz": "qwen1.5-0.5b",
+		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "qwen3-8b"} {
+		tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/"+file)[0], trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := profile.ResolveConfig(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := roofline.Analyze(t.Context(), a, roofline.Options{Config: config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range without.Findings {
+			f := &without.Findings[i]
+			if f.Kind != finding.AboveFloor {
+				continue
+			}
+			at := slices.IndexFunc(with.Findings, func(o finding.Finding) bool {
+				return o.Kind == f.Kind && o.Code == f.Code
+			})
+			if at < 0 {
+				t.Errorf("%s: the config hides %q, %s", file, f.Text, f.Size.PerStep)
+			} else if got, want := with.Findings[at].Size.PerStep, f.Size.PerStep; got < want*4/5 {
+				t.Errorf("%s: %q: %v with the config, %v by recorded sizes", file, f.Text, got, want)
 			}
 		}
 	}

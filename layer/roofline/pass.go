@@ -262,12 +262,9 @@ func (r *measured) setApart(k layer.Kernel, d time.Duration) {
 	r.apartLongest = longer(r.apartLongest, k)
 }
 
-// setSmallApart puts the operators of an unknown model whose launches are about as short as the GPU's shortest
-// kernels under their own heading.
+// setSmallApart puts the operators whose launches are about as short as the GPU's shortest kernels under their own
+// heading.
 func (r *measured) setSmallApart() {
-	if r.walk.model != nil {
-		return
-	}
 	for _, c := range r.order {
 		if c.group == others && c.launches > 0 &&
 			float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
@@ -355,7 +352,7 @@ func (r *measured) groupOf(k layer.Kernel, part layer.Part, at *slot, l int) gro
 		return unplaced
 	}
 	g := at.group[stat.Int(r.stage == layer.StageDecode)]
-	if g == small && l == trace.None {
+	if g == others && l == trace.None {
 		return outside
 	}
 	return g

@@ -64,15 +64,19 @@ func (r *measured) waterfall() []Share {
 	}
 	var out []Share
 	for g := range heads {
-		if floors[g] > 0 {
-			note := ""
-			if group(g) == experts && r.walk.model != nil {
-				note = "experts of one token"
+		share := Share{Name: heads[g].floor, Time: floors[g], Kind: Floor, group: group(g)}
+		switch {
+		case group(g) == experts && r.walk.model != nil:
+			share.Note = "experts of one token"
+		case group(g) == others:
+			if share.Note = "of the kernels as launched; fusing them goes below it"; r.walk.model != nil {
+				// The floor of a plan has no activations.
+				share = Share{Name: heads[g].name + " at the memory's speed", Time: share.Time, group: groups,
+					Note: "as one kernel for each operator; fusing them goes below it"}
 			}
-			if group(g) == others {
-				note = "of the kernels as launched; fusing them goes below it"
-			}
-			out = append(out, Share{Name: heads[g].floor, Time: floors[g], Note: note, Kind: Floor, group: group(g)})
+		}
+		if share.Time > 0 {
+			out = append(out, share)
 		}
 	}
 	for g := range heads {
@@ -274,10 +278,30 @@ func (r *measured) byOperator(g group) []merged {
 	return out
 }
 
-// rows are the operators of the pass in the order in which they first ran.
+// byLayerType are the operators of the pass in the order in which they first ran, those of one type of layer together.
+func (r *measured) byLayerType() []*cell {
+	first := map[int]int{} // where each type begins
+	at := make(map[*cell]int, len(r.order))
+	for i, c := range r.order {
+		at[c] = i
+		if c.kind >= 0 {
+			if _, seen := first[c.kind]; !seen {
+				first[c.kind] = i
+			}
+			at[c] = first[c.kind]
+		} else if len(first) > 0 { // after layers
+			at[c] = len(r.order)
+		}
+	}
+	out := slices.Clone(r.order)
+	slices.SortStableFunc(out, func(a, b *cell) int { return cmp.Compare(at[a], at[b]) })
+	return out
+}
+
+// rows are the operators of the pass, those of one type of layer together.
 func (r *measured) rows() []Row {
 	out := make([]Row, 0, len(r.order))
-	for _, c := range r.order {
+	for _, c := range r.byLayerType() {
 		if c.instances == 0 { // only copies for it
 			continue
 		}

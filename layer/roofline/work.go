@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -94,7 +95,15 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork
 	case op.Operator == opname.LogitsGather, op.Operator == opname.Sampling:
 		return m.moved(l.logits(), m.perRank(op.Width, op.Split)*2)
 	case op.Width > 0:
-		return m.moved(l.Tokens, m.perRank(op.Width, op.Split)*2) // read and written
+		read, written := m.perRank(op.Width, op.Split), m.perRank(cmp.Or(op.Out, op.Width), op.Split)
+		switch {
+		case m.ep > 1: // how many of the chosen experts are on this rank, the config does not say
+		case op.Operator == opname.ExpertsActivation:
+			read, written = read*op.TopK, written*op.TopK
+		case op.Operator == opname.ExpertsCombine:
+			read *= max(1, op.TopK)
+		}
+		return m.moved(l.Tokens, read+written)
 	}
 	return opWork{}
 }
