@@ -291,9 +291,6 @@ func (g *groups[K, T]) of(key K, first T) *T {
 
 // operatorsOf sums the sites of rows by operator, by time.
 func (s *stageWork) operatorsOf(p *activity.Pool, rows ...*row) []activity.SiteTime {
-	if len(rows) == 1 && len(rows[0].sites) == 1 {
-		return rows[0].sites
-	}
 	var by groups[int32, activity.SiteTime]
 	for _, r := range rows {
 		for _, st := range r.sites {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
@@ -367,12 +368,14 @@ func TestUnresolved(t *testing.T) {
 // steps on, are reported.
 func TestNoteOfOverlap(t *testing.T) {
 	a := &analysis{report: &Report{}}
+	layers := 0
 	note := func(rows []OverlapRow, x *Exposure, streams int32) string {
 		w := &activity.Trace{Queues: make([]activity.Queue, 100), Analysis: &layer.Analysis{}}
 		for i := range streams {
 			w.Acts = append(w.Acts, activity.Activity{Queue: i}, activity.Activity{Queue: i})
 		}
 		w.Acts = append(w.Acts, activity.Activity{Queue: 99, Stage: 1}) // of another stage
+		w.Analysis.Devices = []layer.Device{{NumLayers: layers}}
 		return a.overlapNote(&stageWork{parts: []*activity.Trace{w}, exposure: x}, rows)
 	}
 	ledger := func(exposed, bound int64) *Exposure {
@@ -387,6 +390,12 @@ func TestNoteOfOverlap(t *testing.T) {
 		{note(nil, ledger(10, 0), 2), "not known what could hide 10 ns of exposed communication (1.0% of the window)", true},
 		{note(nil, ledger(9, 0), 2), "exposed communication", false},
 		{note(nil, ledger(30, 21), 2), "exposed communication", false},
+		{note([]OverlapRow{{}}, nil, 2), "not what may legally overlap", true}, {note(nil, nil, 2), "legally", false},
+		{note([]OverlapRow{{}}, nil, 2), "Known to hide", false}, {note([]OverlapRow{{}}, nil, 2), "Of no use", false},
+		{note([]OverlapRow{{Known: []string{"x"}}}, nil, 2), "has where they are written): x.", true},
+		{note([]OverlapRow{{NotHere: []string{"x"}}}, nil, 2), "Of no use here: x.", true},
+		{func() string { layers = 1; return note(nil, ledger(10, 0), 2) }(),
+			"No compute of its layers can hide 10 ns of exposed communication", true},
 	} {
 		if got := strings.Contains(c.text, c.part); got != c.want {
 			t.Errorf("%q says %q: %v, want %v", c.text, c.part, got, c.want)
@@ -636,5 +645,59 @@ func TestFiguresInWords(t *testing.T) {
 		"12.3 us, share 5.0%, excl 25.0% / hid 75.0%"
 	if !strings.Contains(got, want) {
 		t.Errorf("%q lacks %q", got, want)
+	}
+}
+
+// TestSlowProducts: those of single precision where more time is in half precision, from the least share on; a split
+// product's reduction. What a row takes above the floor of its op is shown where that is known, and is not below 0.
+func TestSlowProducts(t *testing.T) {
+	gemm := func(dtype classify.DType, ops ...classify.Role) activity.Kernel {
+		return activity.Kernel{Facts: &classify.Facts{Category: classify.CategoryGEMM, DType: dtype, Ops: ops}}
+	}
+	for _, c := range []struct {
+		half, single int64
+		want         int
+	}{{51, 50, 1}, {50, 50, 0}, {90, 10, 1}, {91, 9, 0}} {
+		p := activity.NewPool()
+		p.Facts, p.Labels = []activity.Kernel{gemm(classify.DTypeBF16), gemm(classify.DTypeFP32),
+			{Facts: &classify.Facts{DType: classify.DTypeBF16}}}, make([]string, 3)
+		a := &analysis{pool: p, report: &Report{}}
+		a.MinSharePct = 10
+		s := &stageWork{ns: 100, rows: []row{{kernel: 0, ns: c.half}, {kernel: 1, ns: c.single}, {kernel: 2, ns: 99}}}
+		if got := a.slow(s); len(got) != c.want || len(got) > 0 && (got[0].GPUTimeNS != c.single || got[0].FloorNS != 0) {
+			t.Errorf("%d ns in half and %d in single precision: %+v, want %d rows", c.half, c.single, got, c.want)
+		}
+	}
+	for floor, want := range map[int64]string{0: "?", 1: "9 ns", 10: "0", 11: "0"} {
+		row := SlowRow{Label: "k", GPUTimeNS: 10, SharePct: 3, Launches: 1, FloorNS: floor, Reason: "slow", Do: "fix it"}
+		got := flat(pageOf(0, func(m *page) { m.slow(nil, &StageReport{Slow: []SlowRow{row}}) }))
+		if !strings.Contains(got, "k 10 ns 3.0% 1 "+want+" slow") || !strings.Contains(got, "Slow. Fix: fix it.") {
+			t.Errorf("a floor of %d ns: %q lacks %q", floor, got, want)
+		}
+	}
+	if got := pageOf(0, func(m *page) { m.slow(nil, &StageReport{}) }); !strings.Contains(got, "No product takes a slow path") {
+		t.Errorf("of none: %q", got)
+	}
+}
+
+// TestOtherPathsOfAChain: the path that is nearest to be had counts, the first of equals; the others are listed.
+func TestOtherPathsOfAChain(t *testing.T) {
+	here := &fusion.Pattern{Pattern: "here", Origin: fusion.Upstream}
+	equal := &fusion.Pattern{Pattern: "equal", Origin: fusion.Upstream}
+	elsewhere := &fusion.Pattern{Pattern: "elsewhere", Origin: fusion.Upstream,
+		Requires: fusion.Requirements{Platforms: []string{"rocm"}}}
+	for _, c := range []struct {
+		list []*fusion.Pattern
+		want string
+	}{{[]*fusion.Pattern{here}, "here"}, {[]*fusion.Pattern{elsewhere, here, equal}, "here elsewhere equal"},
+		{[]*fusion.Pattern{here, elsewhere}, "here elsewhere"}, {[]*fusion.Pattern{equal, here}, "equal here"}} {
+		got := (&analysis{}).pathOf(nil, c.list, &fusion.Setting{Platform: "cuda"})
+		text := got.pattern.Pattern
+		for _, p := range got.others {
+			text += " " + p.Pattern
+		}
+		if text != c.want {
+			t.Errorf("%q, want %q", text, c.want)
+		}
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -154,6 +156,44 @@ func TestPriceFollowsTheModel(t *testing.T) {
 					got.High < got.GPU {
 					t.Errorf("launch %d, tensor %d, %d kernels: %+v, want %d", launch, tensor, n, got, want)
 				}
+			}
+		}
+	}
+}
+
+// TestTrafficOfSteps: a tensor that one kernel writes and the next one reads is moved twice, one that two write or read
+// is moved as often. Each kernel takes 10 ns for each tensor of its size that it reads or writes; what a residual sum
+// writes is read again later, so that only reading it is saved, and what follows a mean reads again what that read.
+func TestTrafficOfSteps(t *testing.T) {
+	does := map[string]moves{"residual_norm": {2, 2}, "norm": {1, 1}, "rope kv_write": {1, 1}, "kv_write": {1, 1},
+		"rope": {1, 1}, "softmax": {1, 1}, "act_quant": {2, 0.5}, "gated_act": {2, 1}, "quant": {1, 0.5},
+		"plain_act": {1, 1}, "pad": {1, 1}, "residual_add": {2, 1}, "divide": {1, 1}, "mean": {1, 0}, "": {1, 1}}
+	var steps []string
+	for name := range does {
+		if name != "" && !strings.Contains(name, " ") {
+			steps = append(steps, fmt.Sprintf(`{"step": %q, "names": [%q]}`, name, name))
+		}
+	}
+	reg := made(t, strings.Join(steps, ", "), "")
+	r := NewRecogniser(reg, activity.NewPool())
+	sort := func(name string) runSort {
+		return r.runSort(&activity.Kernel{Kind: event.Kernel, Facts: &classify.Facts{},
+			Shown: activity.Class{Category: classify.CategoryElementwise}}, reg.Set(strings.Fields(name)...), "")
+	}
+	for one, a := range does {
+		for other, b := range does {
+			first, second := int64(10*(a.reads+a.writes)), int64(10*(b.reads+b.writes))
+			w := ran(t, [2]int64{0, first}, [2]int64{100, 100 + second})
+			p := &Pricer{sorts: []runSort{sort(one), sort(other)}, sortOf: map[*activity.Trace][]int32{w: {0, 1}}}
+			want := 20 * min(a.writes, b.reads)
+			switch one {
+			case "residual_add":
+				want /= 2
+			case "mean":
+				want = 10
+			}
+			if got := p.passed(w, []int32{0, 1}, 0); got != want {
+				t.Errorf("%q and %q: %v ns of traffic are saved, want %v", one, other, got, want)
 			}
 		}
 	}
