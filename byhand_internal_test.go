@@ -500,6 +500,12 @@ func TestSentenceOfAReport(t *testing.T) {
 	if got, want := capture.sentence(), "This window captures graphs."; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q at its start", got, want)
 	}
+	for what, want := range map[*Report]string{{GPUTime: 1}: "No forward pass was found", {Wall: 1}: "No end times were"} {
+		what.parts = []*reportPart{p}
+		if got := what.sentence(); !strings.HasPrefix(got, want) {
+			t.Errorf("steps of %v, %v of GPU time: %q, want %q at its start", what.Wall, what.GPUTime, got, want)
+		}
+	}
 	timeless := &Report{HealthNotes: []triage.HealthNote{{Findings: []trace.Remark{{Code: trace.CodeNoTimes}}}}}
 	if got, want := timeless.sentence(), "No GPU activity has a time."; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -876,8 +882,10 @@ func TestWhatIsATar(t *testing.T) {
 func TestNumbersOfTables(t *testing.T) {
 	got := []string{known(-1), known(0), known(1234), positive(0), positive(1500 * us), percentOf(0, 1, 1),
 		percentOf(1, 0, 1),
-		percentOf(1, 8, 1), percentOf(1, 8, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4))}
-	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "-1.000", "0 0.25")
+		percentOf(1, 8, 1), percentOf(1, 8, 0), percentOf(1, 1, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4)),
+		knownTime(0).Text, knownTime(1).Text, knownTime(-1).Text}
+	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "100", "-1.000", "0 0.25", "-", "1 ns",
+		"-")
 }
 
 // TestPatternOfOneFile: a pattern that fits one file is that, and gives the recording its name.
@@ -896,5 +904,78 @@ func TestPatternOfOneFile(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), pattern+"l", Options{}); !errors.Is(err, trace.ErrNoTrace) {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// TestCardsOfFindings: only what has a size shows one, only what is hardly sure is doubted, and the first is card 1 in
+// the timeline: at its own place, else at the first drawn pass of its stage.
+func TestCardsOfFindings(t *testing.T) {
+	list := []finding.Finding{{Text: "a", Confidence: finding.Low, Place: finding.Place{Trace: "x", Start: 3, End: 5}},
+		{Text: "b", Confidence: finding.High, Stage: layer.StagePrefill, Place: finding.Place{Trace: "x", Start: 3, End: 3},
+			Size: finding.Size{Measure: finding.Taken, Total: 2 * ms, PerStep: ms, Of: finding.OfStep}},
+		{Text: "c", Place: finding.Place{Trace: "y", Start: 3, End: 5}}, {Text: "d", Place: finding.Place{Trace: "x"}},
+		{Text: "e", Stage: layer.StageMixed, Place: finding.Place{Trace: "x"}}}
+	m := &reportPart{name: "x", chosen: []int{1, 2}, d: &layer.Device{Passes: []layer.ForwardPass{
+		{Stage: layer.StagePrefill, Start: 10, End: 19}, {Stage: layer.StageDecode, Start: 20, End: 29},
+		{Stage: layer.StagePrefill, Start: 30, End: 39}}}}
+	r := &Report{Findings: list}
+	var got []string
+	for i, c := range cardsOf(list) {
+		pin, ok := r.pin(m, i)
+		got = append(got, fmt.Sprint(c.Title, " ", c.Doubt, " ", c.Gain, " ", ok, " ", pin.Card, " ", pin.Start, "–", pin.End))
+	}
+	same(t, "cards", got, "a Low confidence.  true 1 3–5", "b  "+list[1].Amount()+" true 2 30–39", "c   false 0 0–0",
+		"d   true 4 20–29", "e   false 0 0–0")
+}
+
+// TestFloorsOfAReport: columns of floors are shown where a pass, or an operator, has one.
+func TestFloorsOfAReport(t *testing.T) {
+	for floor, want := range map[time.Duration]bool{0: false, 1: true} {
+		for what, write := range map[string]func(*printer){
+			"passes": func(p *printer) { p.passes(&Report{Passes: []ReportPass{{Floor: floor}, {}}}) },
+			"operators": func(p *printer) {
+				p.operators(&Report{parts: []*reportPart{{d: &layer.Device{}}}, Operators: []ReportOperator{{Operator: "o_proj", Floor: floor}, {Operator: "rope"}}})
+			},
+		} {
+			p := &printer{o: ReportText{Width: 200}}
+			write(p)
+			if got := strings.Contains(strings.ToLower(p.String()), "floor"); got != want {
+				t.Errorf("%s with a floor of %v: %q", what, floor, p.String())
+			}
+		}
+	}
+	for f, want := range map[*finding.Finding]bool{{Kind: finding.NoFloor, Code: roofline.CodeCopies}: false,
+		{Kind: finding.NoFloor}: true, {Kind: finding.AboveFloor}: false} {
+		if unexplained(f) != want {
+			t.Errorf("%+v is unexplained: %v", f, !want)
+		}
+	}
+}
+
+// TestPartThatAVerdictJudges: a file of the report, and the GPU that it is about.
+func TestPartThatAVerdictJudges(t *testing.T) {
+	r := &Report{parts: []*reportPart{{d: &layer.Device{ID: 3}}, {}}}
+	for rank, want := range map[*hostoverhead.RankVerdict]*reportPart{{File: -1, Device: 3}: nil,
+		{File: 0, Device: 3}: r.parts[0], {File: 0, Device: 2}: nil, {File: 1}: nil, {File: 2}: nil} {
+		if got := r.partOf(rank); got != want {
+			t.Errorf("GPU %d of file %d: %v", rank.Device, rank.File, got)
+		}
+	}
+}
+
+// TestFusionsOfAStage: times per step, of a window per GPU.
+func TestFusionsOfAStage(t *testing.T) {
+	for _, c := range []struct {
+		steps float64
+		gpus  int
+		want  time.Duration
+	}{{4, 2, 500 * us}, {0, 2, ms}, {0, 0, 2 * ms}} {
+		r := &Report{}
+		r.addStage(&triage.StageReport{Devices: c.gpus, Exposure: &triage.Exposure{WallNS: 8e6, CompleteSteps: c.steps,
+			Rows: []triage.ExposureRow{{ExposedNS: 2e6, HiddenNS: 4e6}}}, Fuse: []triage.FuseRow{{RelatedUS: 2000}}})
+		if x, f := r.Exposure[0], r.Fusions[0]; x.PerStep != c.want || x.Hidden != 2*c.want || x.Share != 0.25 ||
+			f.PerStep != c.want {
+			t.Errorf("%v steps on %d GPUs: %+v, %+v, want %v", c.steps, c.gpus, x, f, c.want)
+		}
 	}
 }

@@ -255,7 +255,7 @@ func costs(r *roofline.Report) page.Section {
 			page.Number("Floor " + r.Basis().Percent()), page.Number("% padding"),
 			page.Number("Prefill tax (" + r.Basis().Per("ms") + ")")}}
 	share := func(part, whole float64) page.Cell {
-		return where(whole > 0, number(100*part/max(whole, 1), 1))
+		return where(whole > 0, number(100*part/whole, 1))
 	}
 	for i := range r.Economy {
 		b := &r.Economy[i]

@@ -74,7 +74,7 @@ func (r *Report) addHost() {
 		return
 	}
 	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary,
-		float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
+		ratio(time.Duration(v.Headroom.HostNS), time.Duration(v.Headroom.WallNS))
 	if d := &v.Ranks[v.Deciding]; len(v.Ranks) > 1 {
 		where := fmt.Sprintf("GPU %d", d.Device)
 		if len(r.parts) > 1 {
