@@ -159,6 +159,16 @@ func TestPageOfLightByHand(t *testing.T) {
 		want) {
 		t.Errorf("the page lacks %q", want)
 	}
+	for floor, want := range map[time.Duration]bool{0: false, 1: true} {
+		l.Passes[0].Floor = floor
+		b.Reset()
+		if err := WriteLightHTML(t.Context(), &b, l, nil, "plan"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "the GPU needs at least"); got != want {
+			t.Errorf("a floor of %d ns is a verdict: %t, want %t", floor, got, want)
+		}
+	}
 }
 
 // TestPageOfACompareByHand: the bars from A to B, which end where B is, and each cell of its rows.
@@ -198,6 +208,12 @@ func TestPageOfACompareByHand(t *testing.T) {
 	same(t, "bars", steps, "A: a 10.0 ms 0–1e+07 whole", "qkv_proj +1.00 ms 1e+07–1.1e+07 slower",
 		"all_reduce −500 µs 1.05e+07–1.1e+07 faster", "all others +500 µs 1.05e+07–1.1e+07 slower",
 		"B: b 11.0 ms 0–1.1e+07 whole")
+	r.Floor, r.FloorFrom = 0.0075, "given"
+	var b strings.Builder
+	if err := WriteCompareHTML(t.Context(), &b, r, nil, nil); err != nil || !strings.Contains(b.String(),
+		"noise between runs 0.75% (given)") {
+		t.Errorf("%v: the page does not say how runs differ", err)
+	}
 }
 
 // TestPageOfRanksByHand: bars are of the longest rank, waiting is of the rank's own step.
@@ -253,7 +269,7 @@ func TestPageOfTriageByHand(t *testing.T) {
 				Launches: 8}}}, {Pattern: "Q", State: triage.StateActive}},
 		Slow: []triage.SlowRow{{Kernel: "s", GPUTimeNS: 3e5, SharePct: 12, Launches: 6, FloorNS: 1e5, Reason: "why",
 			Do: "pad"},
-			{Kernel: "t", GPUTimeNS: 1e5}},
+			{Kernel: "t", GPUTimeNS: 1e5}, {Kernel: "u", GPUTimeNS: 3, FloorNS: 1}},
 		Exposure: &triage.Exposure{Rows: []triage.ExposureRow{{Category: "communication", TotalNS: 3e6, ExposedNS: 2e6,
 			HiddenNS: 1e6, ExposedPct: 50, WaitingNS: 5e5, WaitingBy: layer.WaitingByRanks, BoundNS: 4e5},
 			{Category: "gemm", ExposedPct: 1}, {Category: "other", ExposedPct: .99}}}}
@@ -282,13 +298,17 @@ func TestPageOfTriageByHand(t *testing.T) {
 			"20.0 µs [20000] | ≤ 0.5% [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
 	same(t, "slow kernels", drawn(out[3].Tables[0]),
 		"s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
-		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ")
+		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ", "u | 3 ns [3] | 0.0 | 0 | 2 ns [2] |  | ")
+	if out[2].Text != "" {
+		t.Errorf("beside fused paths: %q", out[2].Text)
+	}
 	if s.Slow = s.Slow[:1]; len(triageSections(r, s)) != 4 {
 		t.Error("one slow kernel has no section of its own")
 	}
-	s.Devices, s.Slow = 1, nil
-	if out := triageSections(r, s); len(out) != 3 || strings.Contains(out[0].Text, "GPUs") {
-		t.Errorf("one GPU without slow kernels: %d sections, %q", len(out), out[0].Text)
+	s.Devices, s.Slow, s.Fuse = 1, nil, nil
+	if out := triageSections(r, s); len(out) != 3 || strings.Contains(out[0].Text, "GPUs") ||
+		!strings.HasPrefix(out[2].Text, "No known fused path is in use") {
+		t.Errorf("one GPU without slow kernels and fused paths: %d sections, %q, %q", len(out), out[0].Text, out[2].Text)
 	}
 }
 

@@ -245,6 +245,19 @@ func ranAll(t *testing.T, all ...timed) *reportPart {
 	return newPart("f", a, &a.Devices[0])
 }
 
+// TestTableOfKernels: by time, each with its share of all, and the mean, the shortest and the longest of its launches.
+func TestTableOfKernels(t *testing.T) {
+	p := ranAll(t, timed{"small", []int{10}}, timed{"gemm", []int{5, 25}})
+	var got []string
+	for _, row := range drawn(kernelTable([]*layer.Device{p.d})) {
+		cells := strings.Split(row, " | ")
+		got = append(got, cells[0]+" "+strings.Join(cells[3:], " | "))
+	}
+	same(t, "kernels", got,
+		"gemm 30.0 µs [30000] | 75.0 [75] [75.0%] | 2 [2] | 15.0 µs [15000] | 5.00 µs [5000] | 25.0 µs [25000]",
+		"small 10.0 µs [10000] | 25.0 [25] [25.0%] | 1 [1] | 10.0 µs [10000] | 10.0 µs [10000] | 10.0 µs [10000]")
+}
+
 // TestLargestOperatorByOneRow: a launch that takes longer than at least four others together decides; a collective
 // waits, and says nothing.
 func TestLargestOperatorByOneRow(t *testing.T) {
@@ -377,7 +390,7 @@ func TestPageOfAHostByHand(t *testing.T) {
 		deciding, file int
 		wall           int64
 		drawn          bool
-	}{{0, 0, 4000, true}, {0, 1, 4000, false}, {0, -1, 4000, false}, {1, 0, 4000, false}, {-1, 0, 0, false}} {
+	}{{0, 0, 4000, true}, {0, 1, 4000, false}, {0, -1, 4000, false}, {1, 0, 4000, false}, {-1, 0, 0, false}, {-1, 0, 1, false}} {
 		v := &hostoverhead.Verdict{Verdict: hostoverhead.No, Summary: "fast", Deciding: c.deciding,
 			Headroom: hostoverhead.Headroom{WallNS: c.wall, BusyNS: 3000, IdleNS: 1000, HostNS: 500},
 			Ranks:    []hostoverhead.RankVerdict{{File: c.file, Device: p.d.ID}},
