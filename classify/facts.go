@@ -256,6 +256,9 @@ var (
 	reduceFusionWords = wordmatch.CompileAll(words("moereduce*", "moefinalize*"))
 )
 
+// scaleGroup is before the sizes of blocks that share a scale.
+const scaleGroup = "per"
+
 // tile returns the first run of numbers joined by x, as in 128x64.
 func tile(n *Name) string {
 	for _, s := range [2]string{n.Function, n.Operation} {
@@ -269,7 +272,7 @@ func tile(n *Name) string {
 				joined = joined || s[j] == 'x'
 				j++
 			}
-			if joined {
+			if joined && s[i] != '0' && (i < 3 || s[i-3:i] != scaleGroup) { // 0x5 is an address, per1x32 a group
 				return s[i:j]
 			}
 			i = j

@@ -44,6 +44,9 @@ const (
 	familyCUB         string = "cub"          // cub::…, thrust::…, rocprim::…, hipcub::…
 	familyXFormers    string = "xformers"     // fmha_cutlassF_…, PyTorchMemEffAttention
 	familyTransformer string = "te"           // transformer_engine::…
+	familyONNX        string = "onnxruntime"  // onnxruntime::…
+	familyTensorRT    string = "tensorrt"     // __myl_…: kernels TensorRT's compiler wrote
+	familyXLA         string = "xla"          // loop_add_fusion_3, wrapped_convert: kernels XLA wrote
 )
 
 // familyPrefix finds families by the start of the full name.
@@ -60,7 +63,8 @@ var familyPrefix = []struct {
 	{"triton_bmm", familyInductor}, {"triton_fused_", familyInductor}, {"triton__0", familyInductor},
 	{"triton_foreach_", familyInductor}, {"triton_split_scan_", familyInductor}, {"triton_spl_", familyInductor},
 	{"triton_flex_attention", familyInductor}, {"triton_convolution", familyInductor}, {"triton_mix_", familyInductor},
-	{"kernel_cutlass_", familyCuTeDSL}, {"cutlass_", familyCUTLASS},
+	{"kernel_cutlass_", familyCuTeDSL}, {"cutlass_", familyCUTLASS}, {"cutlass3x_", familyCUTLASS},
+	{"__myl_", familyTensorRT}, {"wrapped_", familyXLA},
 	{"nvjet_", familyNvjet}, {"Cijk_", familyTensile}, {"Custom_Cijk_", familyTensile},
 	{"ncclDevKernel", familyNCCL}, {"ncclKernel", familyNCCL}, {"rcclKernel", familyNCCL}, {"rccl", familyNCCL},
 	{"nccl", familyNCCL}, {"msccl", familyNCCL}, {"nvshmem", familyNCCL},
@@ -82,7 +86,7 @@ var familyLetters = func() (of [256][]uint8) {
 // familyScope finds families by the first namespaces of the name.
 var familyScope = map[string]string{
 	"at": familyPyTorch, "at_cuda_detail": familyCUB, "c10": familyPyTorch,
-	"cub": familyCUB, "thrust": familyCUB, "rocprim": familyCUB, "hipcub": familyCUB, "cuda": familyCUB,
+	"cub": familyCUB, "thrust": familyCUB, "rocprim": familyCUB, "hipcub": familyCUB,
 	"cutlass": familyCUTLASS, "cute": familyCUTLASS,
 	"cublasLt": familyCuBLAS, "cublas": familyCuBLAS,
 	"cudnn": familyCuDNN, "cask_cudnn": familyCuDNN, "cask_cudnn_infer": familyCuDNN, "cask_cudnn_train": familyCuDNN,
@@ -93,7 +97,7 @@ var familyScope = map[string]string{
 	"vllm": familyVLLM, "sgl_hip": familySGLang, "sgl_kernel": familySGLang, "sglang": familySGLang,
 	"tensorrt_llm": familyTRTLLM, "PyTorchMemEffAttention": familyXFormers,
 	"transformer_engine": familyTransformer, "mscclpp": familyNCCL, "nvshmem": familyNCCL,
-	"nvshmemi": familyNCCL, "rccl": familyNCCL,
+	"nvshmemi": familyNCCL, "rccl": familyNCCL, "onnxruntime": familyONNX,
 }
 
 // ncclPrefixes begin the function's name where a return type precedes it.
@@ -138,12 +142,21 @@ func detectFamily(n *Name) string {
 		return familyTileLang
 	}
 	// A bare C identifier that is not C++ at all is what the Triton compiler
-	// emits: the Python function's name.
+	// emits: the Python function's name. Two underscores begin those of a runtime.
 	if len(n.Namespaces) == 0 && n.TemplateArgs == nil && !n.hasArgs &&
-		s == n.Function && !n.mangled && isIdentifier(f) && hasLower(f) {
+		s == n.Function && !n.mangled && isIdentifier(f) && hasLower(f) && !strings.HasPrefix(f, "__") {
+		if isFusion(f) {
+			return familyXLA
+		}
 		return familyTriton
 	}
 	return familyUnknown
+}
+
+// isFusion recognises XLA's fusions, which are numbered: fusion, fusion_3, loop_add_fusion_1.
+func isFusion(f string) bool {
+	f = strings.TrimRight(strings.TrimRight(f, "0123456789"), "_.")
+	return strings.HasSuffix("_"+f, "_fusion")
 }
 
 // isTRTLLMGen recognises the generated batched and dense GEMMs of TensorRT-LLM:
@@ -227,6 +240,12 @@ var dtypeMarks = []struct {
 	{DTypeFP64, []string{"fp64", "f64", "double", "dgemm"}},
 }
 
+// wordMarks are marks that words such as GroupedGemm and BatchGemm end with, too.
+var wordMarks = []string{"hgemm", "sgemm", "dgemm"}
+
+// vectorTypes are CUDA's vectors of four integers: 16 bytes of whatever a kernel moves.
+var vectorTypes = []string{"int4", "uint4"}
+
 // int4Scopes are namespaces of products with weights of four bits.
 var int4Scopes = []string{"gptq", "awq"}
 
@@ -250,7 +269,7 @@ func (n *Name) dType() DType {
 	}
 	best := len(dtypeMarks)
 	for _, a := range n.TemplateArgs {
-		if a == "" || a[0] == '(' { // "(vllm::Fp8KVCacheDataType)0" is a switch
+		if a == "" || a[0] == '(' || slices.Contains(vectorTypes, a) { // "(vllm::Fp8KVCacheDataType)0" is a switch
 			continue
 		}
 		if k := dtypeMark(a[:min(len(a), 256)]); k < best {
@@ -267,7 +286,7 @@ func (n *Name) dType() DType {
 var marks = func() (all []mark) {
 	for k, d := range dtypeMarks {
 		for _, m := range d.marks {
-			all = append(all, mark{m, wordmatch.PairsOf(m), k})
+			all = append(all, mark{m, wordmatch.PairsOf(m), k, slices.Contains(wordMarks, m)})
 		}
 	}
 	return all
@@ -277,6 +296,7 @@ type mark struct {
 	text  string
 	pairs uint64
 	dtype int // in dtypeMarks
+	word  bool
 }
 
 // dtypeMark is the narrowest type that a text shows, as a row of dtypeMarks; their number where it shows none.
@@ -287,11 +307,17 @@ func dtypeMark(s string) int {
 	s = strings.ToLower(s)
 	pairs := wordmatch.PairsOf(s)
 	for i := range marks {
-		if m := &marks[i]; m.pairs&^pairs == 0 && strings.Contains(s, m.text) {
+		if m := &marks[i]; m.pairs&^pairs == 0 && m.in(s) {
 			return m.dtype
 		}
 	}
 	return len(dtypeMarks)
+}
+
+// in reports whether a text in lower case has the mark.
+func (m *mark) in(s string) bool {
+	i := strings.Index(s, m.text)
+	return i >= 0 && (!m.word || i == 0 || !wordmatch.IsLower(s[i-1]))
 }
 
 // tensileDType reads the data type letters of Cijk_Alik_Bljk_<types>_…: the

@@ -27,6 +27,13 @@ func TestParse(t *testing.T) {
 		want parts
 	}{
 		{"fused_moe_kernel", parts{Function: "fused_moe_kernel", Family: "triton"}},
+		// Not every plain identifier is Triton's.
+		{"loop_add_fusion_12", parts{Function: "loop_add_fusion_12", Family: "xla"}},
+		{"fusion_3", parts{Function: "fusion_3", Family: "xla"}},
+		{"confusion_3", parts{Function: "confusion_3", Family: "triton"}},
+		{"wrapped_convert", parts{Function: "wrapped_convert", Family: "xla"}},
+		{"__myl_Fc_myl2_3", parts{Function: "__myl_Fc_myl2_3", Family: "tensorrt"}},
+		{"__amd_rocclr_batchMemOp", parts{Function: "__amd_rocclr_batchMemOp"}},
 		{
 			"void vllm::moe::topkGatingSoftmax<8, 128, int>(float const*, bool)",
 			parts{"topkGatingSoftmax", []string{"vllm", "moe"}, []string{"8", "128", "int"},

@@ -16,19 +16,19 @@ var wrappers = map[string]bool{
 	"apply": true, "BinaryFunctor": true, "AUnaryFunctor": true, "BUnaryFunctor": true,
 	"distribution_elementwise_grid_stride_kernel": true,
 	// cutlass and what is built on it: the operator class is the work.
-	"device_kernel": true, "Kernel": true, "Kernel2": true, "enable_sm90": true, "enable_sm80_to_sm89": true,
-	"enable_sm90_or_later": true, "enable_sm100_only": true, "enable_sm100f_only": true,
-	"enable_sm90_only": true, "enable_sm80": true, "enable_sm100": true, "enable_sm120_only": true,
-	"device_kernel_sm90": true, "cutlass_kernel": true, "kernel_sm90": true, "enable_2x_kernel_for_sm89": true,
-	"enable_3x_kernel_for_sm9x": true, "enable_2x_kernel_for_sm80_to_sm89": true,
-	"enable_2x_kernel_for_sm75_to_sm80": true, "device_kernel_specialized": true,
+	"device_kernel": true, "Kernel": true, "Kernel2": true, "device_kernel_sm90": true, "cutlass_kernel": true,
+	"kernel_sm90": true, "device_kernel_specialized": true,
 	// ck_tile: kentry<occupancy, Operator, Args...>.
 	"kentry": true, "kentry_pt": true,
 	// cub, rocprim: the algorithm's configuration or implementation.
 	"trampoline_kernel": true, "kernel_agent": true, "_kernel_agent": true,
-	"invoke_kernel": true, // nunchaku
+	"invoke_kernel":   true,                                                                                  // nunchaku
+	"unary_op_kernel": true, "unary_gated_op_kernel": true, "k_bin_bcast": true, "k_bin_bcast_unravel": true, // ggml
 	"ForEachKernel": true, "static_kernel": true, "for_each_kernel": true,
 }
+
+// guardPrefix begins wrappers that compile a kernel for some architectures only: enable_sm90_or_later.
+const guardPrefix = "enable_"
 
 // anonymousFunctions are names that say nothing: the nearest scope that does
 // replaces them, as in internal::gemvx::kernel.
@@ -54,7 +54,7 @@ func operation(fn string, namespaces, args []string) (op string, scope []string)
 	}
 	name := fn
 	for range 6 { // BinaryFunctor in gpu_kernel_impl in elementwise_kernel is 3
-		if !wrappers[name] {
+		if !wrappers[name] && !strings.HasPrefix(name, guardPrefix) {
 			return op, scope
 		}
 		arg, ok := codeArgument(name, args)
@@ -79,8 +79,12 @@ func operation(fn string, namespaces, args []string) (op string, scope []string)
 
 // argumentName is the part of a template argument that names it: without a
 // leading "void ", which NVIDIA's demangler writes, and including what follows
-// a parenthesis, because lambdas name the function they are in.
+// a parenthesis, because lambdas name the function they are in. &op_add and
+// &(op_add(float, float)) are functions.
 func argumentName(arg string) string {
+	if f, ok := strings.CutPrefix(arg, "&"); ok {
+		arg = strings.TrimSuffix(strings.TrimPrefix(f, "("), ")")
+	}
 	arg = strings.TrimPrefix(arg, "void ")
 	return strings.TrimPrefix(arg, "(anonymous namespace)::")
 }

@@ -54,6 +54,14 @@ func TestOps(t *testing.T) {
 		"Memcpy HtoD (Pinned -> Device)":                                                                                                     "transfer",
 		"Memcpy DtoD (Device -> Device)":                                                                                                     "copy",
 		"void fbgemm_gpu::permute_2D_data_kernel<false, long>(P)":                                                                            "copy",
+		"void unary_gated_op_kernel<&(op_silu(float)), float>(float const*)":                                                                 "activation",
+		"void k_bin_bcast<&op_add, float, float, float>(float const*)":                                                                       "add",
+		"void cutlass::device_kernel<at::cuda::detail::enable_3x_kernel_for_sm10<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<X>>>>(P)": "experts",
+		"void at::cuda::detail::prepare_grouped_gemm_data<cutlass::bfloat16_t>(P)":                                                                               "prepare",
+		"void ssm_conv_f32<128ul, 4ul>(float const*)":                                                                                                            "conv",
+		"fused_post_conv_prep_kernel_gdn":                                                                                                                        "scan_input",
+		"void topk_moe_cuda<128, false>(float const*)":                                                                                                           "router",
+		"void r4d_gemm_moe_mxfp4a8_nt_b16_kernel<4>(P)":                                                                                                          "experts",
 		"nobody_knows": "",
 	} {
 		if got := words(classify.Default().Facts(name).Ops); got != want {

@@ -159,6 +159,12 @@ func TestTilesOfNames(t *testing.T) {
 		{"nvjet_tst_128x64_h_bz_TNT", "128x64", "nvjet_tst_", "bf16"},
 		{"cutlass_80_tensorop_bf16_s16816gemm_bf16_256x64_64x4_tn_align8", "256x64", "cutlass_", "bf16"},
 		{"gemm_e4m3_kernel", "", "gemm_e", "fp8"},
+		{"gemm_per1x32Fp4_tn_256x128", "256x128", "gemm_per", "fp4"}, // the first sizes are of a scale
+		{"__myl_Fc_0x5d", "", "__myl_Fc_", ""},
+		{"GroupedGemmKernel", "", "GroupedGemmKernel", ""}, // no dgemm
+		{"cutlass_80_simt_dgemm_64x64_nn", "64x64", "cutlass_", "fp64"},
+		{"void gather_rows<uint4>(uint4*)", "", "gather_rows<uint#>", ""}, // a vector, whatever it holds
+		{"void gather_rows<unsigned int, float>(float*)", "", "gather_rows<unsigned int, float>", "fp32"},
 		{"publish_all_gather", "", "publish_all_gather", ""},
 	} {
 		f := rules.Facts(tc.name)
