@@ -168,7 +168,7 @@ func (c *Config) Plan() *Plan {
 		"layers of an unknown kind have no plan for their attention side")
 	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.FFN == ffnUnknown }),
 		"layers of an unknown kind have no plan for their feed-forward side")
-	note(c.NumNextN > 0, "%d next-token-prediction layers run only with speculative decoding and are not planned",
+	note(c.NumNextN > 0, "next-token-prediction layers (%d) run only with speculative decoding and are not planned",
 		c.NumNextN)
 	note(c.DType == "", "the config does not give the type of activations and plain weights")
 	return p

@@ -252,3 +252,27 @@ func TestPeakOfSinglePrecision(t *testing.T) {
 		t.Errorf("%v, want that of tf32", got)
 	}
 }
+
+// TestWeightsOfAGPU: the two layers of the mixture as the figures above have them, with all of its experts; a plan says
+// that they do not fit.
+func TestWeightsOfAGPU(t *testing.T) {
+	for _, c := range []struct {
+		tp, ep int
+		want   float64
+	}{{1, 1, 2 * (16384 + 8192 + 1024 + 8*(8192+4096))}, {2, 1, 2 * (8192 + 4096 + 1024 + 8*(4096+2048))},
+		{1, 2, 2 * (16384 + 8192 + 1024 + 4*(8192+4096))}} {
+		m, plan := modelOf(t, Options{TP: c.tp, EP: c.ep})
+		if got := m.weights(plan); got != c.want {
+			t.Errorf("TP %d, EP %d: %.0f bytes, want %.0f", c.tp, c.ep, got, c.want)
+		}
+		for memory, fits := range map[int64]bool{int64(c.want): true, int64(c.want) - 1: false, 0: true} {
+			g := hardware.GPU{ID: "tiny", Memory: memory}
+			load := Decode(1, 1)
+			r, err := Plan(t.Context(), m.config, Options{TP: c.tp, EP: c.ep, Device: "tiny", GPUs: []hardware.GPU{g},
+				Load: &load})
+			if err != nil || strings.Contains(strings.Join(r.Notes, ""), "divide the model") == fits {
+				t.Errorf("TP %d, EP %d, a memory of %d bytes: %v, %v", c.tp, c.ep, memory, r, err)
+			}
+		}
+	}
+}

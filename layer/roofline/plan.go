@@ -80,7 +80,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	r.Model, r.GPU, r.GPUWhy, r.TP, r.EP, r.Notes = plan.Model, g, "as asked for", m.tp, m.ep,
 		append(r.Notes, plan.Notes...)
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1,
-		of: finding.OfStep}
+		of: finding.OfStep, Basis: BasisOption}
 	var sum passFloor
 	outside := func(ops []profile.PlanOp) {
 		for i := range ops {
@@ -101,7 +101,29 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	p.Waterfall = sum.waterfall()
 	r.Passes = []Pass{p}
 	r.Notes = append(r.Notes, m.assumptions(&o, g)...)
+	if weights := m.weights(plan); g.Memory > 0 && weights > float64(g.Memory) {
+		r.Notes = append(r.Notes, fmt.Sprintf("the weights of one GPU take %.0f GiB and its memory has %.0f: divide the "+
+			"model (`--tp`, `--ep`)", weights/(1<<30), float64(g.Memory)/(1<<30)))
+	}
 	return r, nil
+}
+
+// weights are the bytes of all products on one GPU, those of experts that no token chooses included.
+func (m *model) weights(plan *profile.Plan) (sum float64) {
+	for i := range plan.Kinds {
+		k := &plan.Kinds[i]
+		for j := range k.Operators {
+			op := &k.Operators[j]
+			one := m.work(op, k, &Load{Tokens: 1, Requests: 1})
+			if op.Experts > 0 {
+				one.Weights = one.OneExpert * float64(ceil(op.Experts, m.ep))
+			}
+			if !skipped(op, false) {
+				sum += one.Weights * float64(k.Layers)
+			}
+		}
+	}
+	return sum
 }
 
 // skipped are operators that a way of computing attention does not have.
