@@ -379,3 +379,20 @@ func TestRolesByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersOfCategories: each category has one number, and the label that it had first.
+func TestNumbersOfCategories(t *testing.T) {
+	a := &Device{labels: map[classify.Category]string{}}
+	for _, c := range []struct {
+		category classify.Category
+		want     uint16
+	}{{classify.CategoryGEMM, 0}, {classify.CategoryNorm, 1}, {classify.CategoryGEMM, 0}, {classify.CategoryNorm, 1},
+		{classify.CategoryRope, 2}} {
+		if got := a.key(c.category, "label of "+string(c.category)); got != c.want {
+			t.Errorf("%s has the number %d, want %d", c.category, got, c.want)
+		}
+	}
+	if len(a.keys) != 3 || a.labels[classify.CategoryNorm] != "label of norm" {
+		t.Errorf("%v, %v", a.keys, a.labels)
+	}
+}

@@ -90,7 +90,7 @@ func (f *FuseRow) fused() (out []replay.Fused) {
 			one.Kernels = append(one.Kernels, o.Trace.Event(a).ID())
 			took += a.End - a.Start
 		}
-		price := o.Price()
+		price := o.Price
 		one.Least, one.Most = time.Duration(took-price.High), time.Duration(took-price.Low)
 		out = append(out, one)
 	}

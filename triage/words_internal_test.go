@@ -701,3 +701,49 @@ func TestOtherPathsOfAChain(t *testing.T) {
 		}
 	}
 }
+
+// TestGainsOfAStep: of three kernels that a fused one replaces, the first two run before the host waits for them: a step
+// is shorter by what the host waits at most, 170 ns, and by what the third saves. A host that does not wait, and keeps
+// the GPU idle later, leaves what the third saves alone.
+func TestGainsOfAStep(t *testing.T) {
+	for _, c := range []struct {
+		call      string
+		steps     float64 // 0: of a window
+		low, high int64
+		bound     float64
+	}{{"cudaStreamSynchronize", 2, (60 + 60 + 60) / 2, (170 + 90) / 2, 0}, {"cudaMalloc", 2, 60 / 2, 90 / 2, 66.6667},
+		{"cudaMalloc", 0, 60, 90, 66.6667}} {
+		b := trace.NewBuilder(trace.Options{})
+		for i, k := range []struct{ launch, start int64 }{{100, 110}, {105, 200}, {350, 360}, {355, 460}} {
+			id := uint64(i + 1)
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: k.launch, Duration: 4, Thread: 1,
+				Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: k.start, Duration: 90, Stream: 7, Correlation: id})
+		}
+		b.Add(trace.EventData{Kind: event.Runtime, Name: c.call, Start: 120, Duration: 200, Thread: 1})
+		an, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := activity.NewPool().Collect(t.Context(), an, "t", "")
+		var at []chain.Occurrence
+		for i := range w.Acts {
+			w.Acts[i].Pass = 0
+			if i < 3 {
+				at = append(at, chain.Occurrence{Trace: w, Acts: []int32{int32(i)}, Price: chain.Price{Low: 60, High: 200}})
+			}
+		}
+		s := &stageWork{parts: []*activity.Trace{w}, index: int(w.Acts[0].Stage), exposure: &Exposure{WallNS: 1000,
+			Steps: int(c.steps), CompleteSteps: c.steps}}
+		var out FuseRow
+		(&analysis{}).gains(s, &out, chain.Price{Low: 1, GPU: 2000, High: 3, Launches: 4}, at)
+		g := out.Gain
+		if g.StepLowNS != c.low || g.StepHighNS != c.high || g.HostBoundPct != c.bound || g.GPUs != 1-int(min(c.steps, 1)) ||
+			g.Steps != int(c.steps) {
+			t.Errorf("%s, %v steps: %+v", c.call, c.steps, g)
+		}
+		if want := percent(c.high*int64(max(c.steps, 1)), 1000); out.GainPct != want || out.EstimatedGainUS != 2 {
+			t.Errorf("%s, %v steps: %v%% and %v µs, want %v%% and 2", c.call, c.steps, out.GainPct, out.EstimatedGainUS, want)
+		}
+	}
+}

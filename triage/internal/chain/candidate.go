@@ -144,9 +144,9 @@ func (f *finder) add(c *Candidate, q *sequence, members []int32) {
 	}
 	o := Occurrence{Trace: q.Trace, Acts: f.acts[from:len(f.acts):len(f.acts)]}
 	if c.Attention {
-		o.price = f.price.attention(q.Trace, o.Acts)
+		o.Price = f.price.attention(q.Trace, o.Acts)
 	} else {
-		o.price = f.price.price(q.Trace, o.Acts)
+		o.Price = f.price.price(q.Trace, o.Acts)
 	}
 	c.At = append(c.At, o)
 	c.NS += ns

@@ -70,7 +70,7 @@ look:
 type Occurrence struct {
 	Trace *activity.Trace // that it is in
 	Acts  []int32         // activities, in order
-	price Price
+	Price Price           // what one kernel in place of its kernels saves
 }
 
 // Ref is an activity of any of a stage's traces.
@@ -132,9 +132,6 @@ next:
 	return out
 }
 
-// Price is what one kernel in place of the occurrence saves.
-func (o *Occurrence) Price() Price { return o.price }
-
 // Step is by how much a step becomes shorter, at least and at most: not by time that is saved beside other kernels.
 func (o *Occurrence) Step() (low, high int64) {
 	var alone, beside int64
@@ -143,7 +140,7 @@ func (o *Occurrence) Step() (low, high int64) {
 		alone += one
 		beside += duration(o.Trace, act) - one
 	}
-	return max(0, o.price.Low-beside), min(o.price.High, alone) + o.price.Gaps
+	return max(0, o.Price.Low-beside), min(o.Price.High, alone) + o.Price.Gaps
 }
 
 // Hold is what keeps GPU time saved in the occurrence from making its step shorter, nil for nothing.
@@ -167,7 +164,7 @@ func (c *Candidate) LeastTokens() (least int64) {
 func (c *Candidate) PriceUpTo(tokens int64) (sum Price, at []Occurrence) {
 	for _, o := range c.At {
 		if tokens == 0 || tokens != NoTokens && o.tokens() <= tokens {
-			sum.add(o.price)
+			sum.add(o.Price)
 			at = append(at, o)
 		}
 	}

@@ -122,12 +122,12 @@ func TestPriceOfAFewKernels(t *testing.T) {
 func TestStepIsNotShorterByHiddenTime(t *testing.T) {
 	w := ran(t, [2]int64{0, 10_000}, [2]int64{12_000, 90_000}, [2]int64{13_000, 23_000})
 	o := Occurrence{Trace: w, Acts: []int32{0, 2}}
-	o.price = Price{Low: 4000, High: 15_000, Gaps: gaps(w, o.Acts)}
+	o.Price = Price{Low: 4000, High: 15_000, Gaps: gaps(w, o.Acts)}
 	if low, high := o.Step(); low != 0 || high != 12_000 {
 		t.Errorf("%d to %d ns, want 0 to 12000", low, high)
 	}
 	o.Acts = []int32{0} // nothing runs beside it
-	o.price = Price{Low: 4000, High: 9000}
+	o.Price = Price{Low: 4000, High: 9000}
 	if low, high := o.Step(); low != 4000 || high != 9000 {
 		t.Errorf("alone: %d to %d ns, want 4000 to 9000", low, high)
 	}
@@ -158,6 +158,24 @@ func TestPriceFollowsTheModel(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestPriceOfExperts: what runs between the products of the experts may be saved, likely half of it, and the launches.
+func TestPriceOfExperts(t *testing.T) {
+	w := ran(t, [2]int64{0, 10}, [2]int64{100, 120}, [2]int64{200, 230})
+	p := activity.NewPool()
+	p.Facts = []activity.Kernel{{Facts: &classify.Facts{Role: classify.RoleExperts}},
+		{Facts: &classify.Facts{Role: classify.RoleActivation}}}
+	q := &sequence{Trace: w}
+	for i := range w.Acts {
+		w.Acts[i].Kernel = int32(i % 2)
+		q.Kernels = append(q.Kernels, Kernel{Act: int32(i)})
+	}
+	var c Candidate
+	NewRecogniser(made(t, written, ""), p).addExperts(&c, q, []int32{0, 1, 2})
+	if want := (Price{GPU: 10, High: 20, Gaps: 170, Launches: 2}); len(c.At) != 1 || c.At[0].Price != want || c.NS != 60 {
+		t.Errorf("%+v, %d ns; want %+v", c.At, c.NS, want)
 	}
 }
 

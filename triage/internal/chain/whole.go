@@ -126,9 +126,9 @@ func (r *Recogniser) addExperts(c *Candidate, q *sequence, members []int32) {
 		d := duration(q.Trace, k.Act)
 		c.NS += d
 		if !does(r.pool.Facts[q.Trace.Acts[k.Act].Kernel].Facts, []classify.Role{classify.RoleExperts}) {
-			o.price.High += d
+			o.Price.High += d
 		}
 	}
-	o.price.GPU, o.price.Launches, o.price.Gaps = o.price.High/2, len(members)-1, gaps(q.Trace, o.Acts)
+	o.Price.GPU, o.Price.Launches, o.Price.Gaps = o.Price.High/2, len(members)-1, gaps(q.Trace, o.Acts)
 	c.At = append(c.At, o)
 }

@@ -1,0 +1,192 @@
+package segment
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestContradiction: four passes of twelve layers contradict a number of layers that is no part and no multiple of
+// twelve, and not one or two less. One that shows another number, or none, leaves it open.
+func TestContradiction(t *testing.T) {
+	twelve := layersOf(12)
+	padded := func(n int) *Sequence { // so many kernels that no layer has come before
+		s := &Sequence{}
+		for i := range n {
+			s.add(int32(100+i), 0)
+		}
+		for i := range twelve.ID {
+			s.add(twelve.ID[i], twelve.Role[i])
+		}
+		return s
+	}
+	four := []*Sequence{twelve, twelve, twelve, twelve}
+	for _, c := range []struct {
+		passes []*Sequence
+		given  int
+		want   int
+	}{
+		{four, 12, 0}, {four, 11, 0}, {four, 10, 0}, {four, 9, 12}, {four, 13, 12}, {four, 14, 12}, {four, 6, 0}, {four, 5, 12},
+		{four, 24, 0}, {four, 25, 12}, {four[:1], 9, 12}, {nil, 9, 0}, {append(four[:3:3], layersOf(10)), 9, 0},
+		{append(four[:4:4], layersOf(10)), 9, 12}, {append(four[:3:3], stack(1, 20)), 9, 0},
+		// eleven distances of eight kernels are 88: four fifths of 110
+		{[]*Sequence{padded(10)}, 9, 12}, {[]*Sequence{padded(14)}, 9, 0},
+	} {
+		if got := Contradiction(c.passes, c.given); got != c.want {
+			t.Errorf("%d passes, %d layers are given: %d contradict, want %d", len(c.passes), c.given, got, c.want)
+		}
+	}
+	if !StrongVote(twelve, 12) || StrongVote(twelve, 11) || StrongVote(stack(1, 20), 12) {
+		t.Error("twelve layers that are alike explain a pass of them, and no other number does")
+	}
+}
+
+// TestRestsBetweenPasses: without marks passes begin where the GPU rests at three in five of the places that are alike,
+// unless one graph launch launched what is around them. One such place says nothing.
+func TestRestsBetweenPasses(t *testing.T) {
+	for _, c := range []struct {
+		rests string // before the second pass and each later one: R, or . for none
+		mark  Mark
+		want  string
+	}{
+		{"RRRRR", 0, "[10 20 30 40 50]"}, {"R.R.R", 0, "[10 20 30 40 50]"}, {"R...R", 0, "[]"}, {"R", 0, "[]"},
+		{"RR", 0, "[10 20]"}, {"RRRRR", Inside, "[]"},
+	} {
+		letters := "abcdefghij"
+		for _, r := range c.rests {
+			letters += map[rune]string{'R': "Abcdefghij", '.': "abcdefghij"}[r]
+		}
+		s, marks := stretchOfLetters(letters)
+		for i := range marks {
+			marks[i] = c.mark
+		}
+		if got := fmt.Sprint(Bounds(s, marks)); got != c.want {
+			t.Errorf("rests %s, marks %d: %s, want %s", c.rests, c.mark, got, c.want)
+		}
+	}
+}
+
+// TestBoundsAfterSampling: where work follows without an embedding, a pass begins after the last kernel that samples, or
+// where the GPU rests between it and the work.
+func TestBoundsAfterSampling(t *testing.T) {
+	const works = "wxwxwxwxwx"
+	for letters, want := range map[string]string{works + "sabc" + works: "[11]", works + "ssbc" + works: "[12]",
+		works + "saBc" + works: "[12]", works + "sabcabcabcabc": "[]", works + "sabc" + "e" + works: "[14]",
+		works + "sa" + works + "sa" + works: "[11 23]"} {
+		s, marks := stretchOfLetters(letters)
+		if got := fmt.Sprint(Bounds(s, marks)); got != want {
+			t.Errorf("%s: %s, want %s", letters, got, want)
+		}
+	}
+}
+
+// TestFitsIdleTime: kernels that are missing took half of their usual time at least, and a quarter of it with the idle
+// time between them, within what the GPU idles and three microseconds.
+func TestFitsIdleTime(t *testing.T) {
+	for _, c := range []struct {
+		time, gap Span
+		idle      int64
+		want      bool
+	}{{8000, 0, 1000, true}, {8000, 0, 999, false}, {2000, 14_000, 1000, true}, {2000, 14_001, 1000, false}} {
+		p := newProfile(Stretch{Sequence: &Sequence{ID: []int32{1, 2}, Base: []int32{1, 2}, Role: make([]Role, 2)},
+			Time: []Span{7, c.time}, Gap: []Span{0, c.gap}})
+		if got := p.fits(1, 2, c.idle); got != c.want {
+			t.Errorf("a kernel of %d ns after %d in %d: %v, want %v", c.time, c.gap, c.idle, got, c.want)
+		}
+	}
+}
+
+// TestModulated: a layer of a diffusion transformer begins with a product, of an activation or not, that follows a sum
+// and makes what the norm after it is scaled by. More than half of the layers do.
+func TestModulated(t *testing.T) {
+	plain := []Role{elementwise, product, norm, elementwise, elementwise}
+	for _, c := range []struct {
+		roles []Role
+		want  bool
+	}{{plain, true}, {[]Role{elementwise, activation, product, norm, elementwise, elementwise}, true},
+		{plain[:4], false}, {[]Role{norm, product, norm, elementwise, elementwise}, false},
+		{[]Role{elementwise, norm, norm, elementwise, elementwise}, false},
+		{[]Role{elementwise, product, product, elementwise, elementwise}, false},
+		{[]Role{elementwise, product, norm, norm, elementwise}, false},
+		{[]Role{elementwise, product, norm, elementwise, norm}, false}} {
+		s := &Sequence{Role: c.roles, ID: make([]int32, len(c.roles))}
+		if got := s.modulates(1); got != c.want || s.modulates(0) || s.modulates(len(c.roles)) {
+			t.Errorf("%v: %v, want %v", c.roles, got, c.want)
+		}
+	}
+	for n, want := range map[int]bool{0: false, 2: false, 3: true, 4: true} {
+		s, c := &Sequence{}, &Cut{}
+		for l := range 5 {
+			c.Starts = append(c.Starts, len(s.ID)+1)
+			for i, r := range plain {
+				if l >= n && i == 1 {
+					r = mixer
+				}
+				s.add(int32(i), r)
+			}
+		}
+		if got := Modulated(s, c); got != want {
+			t.Errorf("%d of 4 layers begin with a modulation: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestWhatFollowsTheLayers: seven in ten kernels of a layer after the last one are a layer. What is longer than each
+// layer, or more than a fifth of which no layer runs, is none.
+func TestWhatFollowsTheLayers(t *testing.T) {
+	starts := []int{0, 10, 20, 30}
+	for n := range 11 {
+		s := stack(4, 10)
+		s.ID, s.Base, s.Role = s.ID[:30+n], s.Base[:30+n], s.Role[:30+n]
+		if end, ok := layerAfter(s, starts); ok != (n >= 7) || ok && end != 30+n {
+			t.Errorf("%d kernels of a layer of ten: it ends at %d, %v", n, end, ok)
+		}
+	}
+	for _, c := range []struct {
+		kernels, foreign int
+		want             bool
+	}{{10, 0, true}, {11, 0, false}, {10, 2, true}, {10, 3, false}, {5, 1, true}, {4, 1, false}} {
+		s := stack(5, 10)
+		for i := range c.foreign {
+			s.Base[30+i] = 99
+		}
+		if got := likeLayers(s, starts, 30, 30+c.kernels); got != c.want {
+			t.Errorf("%d kernels, %d of them foreign: %v, want %v", c.kernels, c.foreign, got, c.want)
+		}
+	}
+}
+
+// TestBreaksBetweenPasses: units with at least two foreign kernels, and half of what the fullest has, break passes where
+// two thirds of their distances are a tenth of the median off at most; of units within three the fullest does.
+func TestBreaksBetweenPasses(t *testing.T) {
+	for _, c := range []struct {
+		foreign map[int]int // by unit
+		want    string
+	}{
+		{nil, "[]"}, {map[int]int{5: 1, 15: 1}, "[]"}, {map[int]int{5: 2}, "[5]"}, {map[int]int{5: 2, 15: 2, 25: 2}, "[5 15 25]"},
+		{map[int]int{5: 6, 15: 3, 25: 6}, "[5 15 25]"}, {map[int]int{5: 7, 15: 3, 25: 7}, "[5 25]"},
+		{map[int]int{5: 3, 15: 3, 25: 3, 20: 1}, "[5 15 25]"},
+		{map[int]int{5: 2, 8: 3, 18: 3}, "[8 18]"}, {map[int]int{5: 3, 8: 2, 18: 3}, "[5 18]"},
+		{map[int]int{5: 3, 8: 3, 18: 3}, "[5 18]"}, {map[int]int{5: 2, 9: 2, 13: 2}, "[5 9 13]"},
+		{map[int]int{0: 2, 10: 2, 20: 2, 40: 2}, "[0 10 20 40]"}, {map[int]int{0: 2, 10: 2, 30: 2, 70: 2}, "[]"},
+		{map[int]int{0: 2, 10: 2, 30: 2, 50: 2, 90: 2}, "[]"},
+		{map[int]int{0: 2, 10: 2, 21: 2, 30: 2}, "[0 10 21 30]"}, {map[int]int{0: 2, 10: 2, 22: 2, 30: 2}, "[]"},
+	} {
+		foreign := make([]int, 100)
+		for k, n := range c.foreign {
+			foreign[k] = n
+		}
+		if got := fmt.Sprint(breaksOf(foreign)); got != c.want {
+			t.Errorf("%v: %s, want %s", c.foreign, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		foreign []int
+		per     int
+		want    string
+	}{{[]int{0, 2, 0, 2, 0, 0}, 2, "[1 3]"}, {[]int{2, 0, 2, 0, 2, 0}, 2, "[0 2 4]"}, {[]int{0, 0, 0, 0, 0, 0}, 3, "[2]"},
+		{[]int{0, 0, 0, 0, 0, 0, 0}, 3, "[2 5]"}, {[]int{0, 5}, 3, "[0]"}} {
+		if got := fmt.Sprint(everyPer(c.foreign, len(c.foreign), c.per)); got != c.want {
+			t.Errorf("%v every %d: %s, want %s", c.foreign, c.per, got, c.want)
+		}
+	}
+}
