@@ -190,3 +190,22 @@ func TestBreaksBetweenPasses(t *testing.T) {
 		}
 	}
 }
+
+// TestInputOfALayer: a layer begins with the norm before its mixer, or with its only norm.
+func TestInputOfALayer(t *testing.T) {
+	for _, c := range []struct {
+		roles []Role
+		want  int
+	}{{[]Role{product, norm, product}, 1}, {[]Role{norm, product, product}, 0}, {[]Role{product, product}, -1},
+		{[]Role{norm, product, norm}, -1}, {[]Role{product, norm, norm}, -1},
+		{[]Role{norm, activation, norm, product, mixer}, 2}, {[]Role{norm, product, mixer, norm, activation}, 0}} {
+		s := &Sequence{}
+		s.add(9, norm) // of the layer before
+		for i, r := range c.roles {
+			s.add(int32(i), r)
+		}
+		if got := inputOf(unit{s: s, from: 1, to: 1 + len(c.roles)}); got != c.want {
+			t.Errorf("%v begins at %d, want %d", c.roles, got, c.want)
+		}
+	}
+}
