@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -206,6 +207,105 @@ func TestInputOfALayer(t *testing.T) {
 		}
 		if got := inputOf(unit{s: s, from: 1, to: 1 + len(c.roles)}); got != c.want {
 			t.Errorf("%v begins at %d, want %d", c.roles, got, c.want)
+		}
+	}
+}
+
+// TestDoubledMixers: layers with more mixers than most have, of which a norm is before each, or with more than two.
+func TestDoubledMixers(t *testing.T) {
+	for _, c := range []struct {
+		layers string // n is a norm, m a mixer
+		want   int
+	}{{"nmx nmx nmx", 0}, {"nmx nmx nmxnm nmx", 5}, {"nmx nmx nmxmm nmx", 0}, {"nmnm nmnm nmnm", 0}, {"nmnm nm nmnm", 0},
+		{"nmnmnm nmnmnm", 12}, {"nmx nmx nmnmx nmnmx", 10}, {"nmnmx nmnmx nmx nmx", 10}, {"nx nx nmx", 0},
+		{"nx nx nmnmx", 5}} {
+		s, starts := &Sequence{}, []int{0}
+		for _, layer := range strings.Fields(c.layers) {
+			for _, r := range layer {
+				s.add(r, map[rune]Role{'n': norm, 'm': mixer}[r])
+			}
+			starts = append(starts, len(s.ID))
+		}
+		if got := doubled(s, starts); got != c.want {
+			t.Errorf("%s: %d kernels of layers with too many mixers, want %d", c.layers, got, c.want)
+		}
+	}
+}
+
+// TestPartsOfLayers: where units with a mixer return at a distance of up to four, at nine in ten places; fewer than 24
+// units always may be parts.
+func TestPartsOfLayers(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		n       int
+		flip    []int
+		want    bool
+	}{{"m.", 24, nil, true}, {"m.", 24, []int{10}, true}, {"m.", 24, []int{10, 15}, false}, {"mm..", 24, nil, true},
+		{"mm..", 24, []int{10}, true}, {"mm..", 24, []int{10, 15}, false}, {"mm...", 24, nil, false}, {"mm...", 23, nil, true},
+		{"m", 24, nil, true}} {
+		mixes := make([]bool, c.n)
+		for k := range mixes {
+			mixes[k] = c.pattern[k%len(c.pattern)] == 'm'
+		}
+		for _, k := range c.flip {
+			mixes[k] = !mixes[k]
+		}
+		if got := partsOfLayers(mixes); got != c.want {
+			t.Errorf("%d units as %s, others at %v: %v, want %v", c.n, c.pattern, c.flip, got, c.want)
+		}
+	}
+}
+
+// TestNearestPair: of two neighbouring gaps that are usual the nearest, the one before of equals.
+func TestNearestPair(t *testing.T) {
+	for _, c := range []struct {
+		gaps string // u is usual
+		k    int
+		want int
+	}{{"uu..x.", 4, 0}, {"uuxuu", 2, 0}, {"..xuu", 2, 3}, {".uxu.", 2, -1}, {"u.xuu", 2, 3}, {"uu...xuu", 5, 6}, {"x", 0, -1},
+		{"uux", 2, 0}, {"xuu", 0, 1}, {"uu..x..uu", 4, 0}} {
+		usual := func(j int) bool { return j >= 0 && j < len(c.gaps) && c.gaps[j] == 'u' }
+		if got := nearestPair(c.k, len(c.gaps), usual); got != c.want {
+			t.Errorf("%s: %d, want %d", c.gaps, got, c.want)
+		}
+	}
+}
+
+// TestLayersAroundAComb: layers before and after those of a comb are added up to a number that is known; where it is
+// not, one after them, and four before: more are another stack.
+func TestLayersAroundAComb(t *testing.T) {
+	for _, c := range []struct {
+		layers, from, to, n int
+		want                string
+	}{{6, 2, 4, 2, "[20 30 40]"}, {6, 2, 4, 3, "[10 20 30 40]"}, {6, 2, 4, 4, "[0 10 20 30 40]"},
+		{6, 2, 4, 5, "[0 10 20 30 40 50]"}, {6, 2, 4, 0, "[0 10 20 30 40 50]"}, {8, 4, 6, 0, "[0 10 20 30 40 50 60 70]"},
+		{8, 5, 7, 0, "[50 60 70 80]"}, {4, 0, 4, 0, "[0 10 20 30 40]"}} {
+		var starts []int
+		for l := c.from; l <= c.to; l++ {
+			starts = append(starts, 10*l)
+		}
+		if got := fmt.Sprint(completeEnds(stack(c.layers, 10), starts, c.n)); got != c.want {
+			t.Errorf("%d to %d of %d layers, %d are known: %s, want %s", c.from, c.to, c.layers, c.n, got, c.want)
+		}
+	}
+}
+
+// TestRunsOfLayers: four layers that mix and repeat are a run, wherever the pass ends.
+func TestRunsOfLayers(t *testing.T) {
+	for layers, want := range map[int]string{3: "[]", 4: "[{{0 16 4} 4}]", 5: "[{{0 20 5} 4}]"} {
+		s := &Sequence{}
+		for range layers {
+			for i, r := range []Role{norm, product, mixer, product} {
+				s.add(int32(i), r)
+			}
+		}
+		for _, end := range []bool{false, true} {
+			if end {
+				s.add(99, norm)
+			}
+			if got := fmt.Sprint(runsOf(s)); got != want {
+				t.Errorf("%d layers, something after them %v: %s, want %s", layers, end, got, want)
+			}
 		}
 	}
 }

@@ -78,7 +78,7 @@ func fillGaps(s *Sequence, pos []int, n int) []int {
 func nearestPair(k, n int, usual func(int) bool) int {
 	for d := 1; d <= n; d++ {
 		for _, j := range []int{k - d - 1, k + d} {
-			if usual(j) && usual(j+1) && j != k && j+1 != k {
+			if usual(j) && usual(j+1) {
 				return j
 			}
 		}

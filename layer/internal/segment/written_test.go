@@ -106,7 +106,9 @@ func TestSameLayer(t *testing.T) {
 		{"another mixer", "abcdefghij", "abcxyfghij", true},
 		{"in another order", "abcdefghij", "jihgfedcba", false},
 		{"halves", "aabbccddee", "ebdacebdac", false},
-		{"much shorter", "abcdefghij", "abcdef", false},
+		{"much shorter", "abcdefghij", "abcdef", false}, {"shorter", "abcdefghij", "abcdefg", true},
+		{"13 of 20 in common", "abcdefghijklmnopqrst", "abcdefghijklmABCDEFG", true},
+		{"12 of 20", "abcdefghijklmnopqrst", "abcdefghijklABCDEFGH", false},
 	} {
 		s := &Sequence{}
 		for _, k := range c.one + c.other {
