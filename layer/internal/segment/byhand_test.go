@@ -309,3 +309,94 @@ func TestRunsOfLayers(t *testing.T) {
 		}
 	}
 }
+
+// TestPlausibleGuesses: what repeats is a stack of layers from some share of the pass on, from some length of a layer
+// on, and where enough names say so. The fewer roles are known, the more layers it has to have.
+func TestPlausibleGuesses(t *testing.T) {
+	for _, c := range []struct {
+		what           string
+		kernels, n     int
+		span           int // between the first layer's begin and the last one's
+		support        float64
+		mixers, parts  bool
+		known, trained int // kernels with a role, and of training
+		want           bool
+	}{
+		{"two fifths of the pass", 100, 4, 30, 1, true, false, 0, 0, true},
+		{"less", 100, 4, 29, 1, true, false, 0, 0, false},
+		{"layers of three kernels", 100, 14, 39, 1, true, false, 0, 0, true},
+		{"shorter ones", 100, 14, 38, 1, true, false, 0, 0, false},
+		{"a quarter of the names", 100, 4, 75, 0.25, true, false, 0, 0, true},
+		{"fewer", 100, 4, 75, 0.24, true, false, 0, 0, false},
+		{"fewer, but of parts of layers", 100, 4, 75, 0.24, true, true, 0, 0, true},
+		{"three layers and half of the names", 100, 3, 60, 0.5, true, false, 0, 0, true},
+		{"three layers and fewer names", 100, 3, 60, 0.49, true, false, 0, 0, false},
+		{"three layers of six kernels", 40, 3, 12, 0.5, true, false, 0, 0, true},
+		{"three layers of five", 40, 3, 11, 0.5, true, false, 0, 0, false},
+		{"roles but no mixer: eight layers", 100, 8, 70, 0.6, false, false, 26, 0, true},
+		{"seven layers", 100, 7, 70, 0.6, false, false, 26, 0, false},
+		{"eight layers, fewer names", 100, 8, 70, 0.59, false, false, 26, 0, false},
+		{"hardly a role: four layers", 100, 4, 70, 0.35, false, false, 25, 0, true},
+		{"three layers of unknown kernels", 100, 3, 60, 0.9, false, false, 25, 0, false},
+		{"four layers, fewer names", 100, 4, 70, 0.34, false, false, 25, 0, false},
+		{"one kernel in fifty is of training", 100, 4, 75, 1, true, false, 0, 2, true},
+		{"more", 100, 4, 75, 1, true, false, 0, 3, false},
+	} {
+		s := &Sequence{}
+		for i := range c.kernels {
+			r := other
+			if i < c.known {
+				r = product
+			}
+			if i >= c.kernels-c.trained {
+				r = backward
+			}
+			s.add(int32(i), r)
+		}
+		g := &Guess{N: c.n, Support: c.support, parts: c.parts, Combs: []Comb{{Pos: []int{0, c.span}}}}
+		if got := plausible(s, g, c.mixers); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// named has so many kernels of each name.
+func named(counts ...int) *Sequence {
+	s := &Sequence{}
+	for id, n := range counts {
+		for range n {
+			s.add(int32(id), 0)
+		}
+	}
+	return s
+}
+
+// TestCountsOfNames: a count explains names that occur a multiple of it, and from four on once more than two or more
+// times it; of several passes, once more for each sixteen.
+func TestCountsOfNames(t *testing.T) {
+	for _, c := range []struct {
+		counts []int
+		passes bool
+		want   string
+	}{
+		{[]int{4, 8, 9, 5}, false, "4 21/26, 9 9/26, 8 8/26, 5 5/26"}, {[]int{3, 7, 1}, false, "7 7/11, 3 3/11"},
+		{[]int{3, 6}, false, "3 9/9, 6 6/9"}, {[]int{4, 10}, false, "10 10/14, 4 4/14"},
+		{[]int{32, 66}, false, "66 66/98, 32 32/98"}, {[]int{32, 66}, true, "32 98/98, 66 66/98"},
+		{[]int{2, 5, 2}, false, "5 5/9, 2 4/9"}, {[]int{4097}, false, ""}, {[]int{4097}, true, "4097 4097/4097"},
+		{[]int{4096}, false, "4096 4096/4096"},
+	} {
+		s := named(c.counts...)
+		var got []string
+		for _, g := range nameCounts(s, c.passes) {
+			got = append(got, fmt.Sprintf("%d %.0f/%d", g.N, g.Support*float64(s.Len()), s.Len()))
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%v, of passes %v: %s, want %s", c.counts, c.passes, text, c.want)
+		}
+	}
+	for n, want := range map[int]float64{20: 1, 19: 1, 18: 0, 38: 1, 37: 0, 40: 1, 41: 0, 57: 1, 56: 0} {
+		if got := nearSupport(named(n), 20); got != want {
+			t.Errorf("a name that occurs %d times is near a multiple of 20: %v, want %v", n, got, want)
+		}
+	}
+}
