@@ -400,3 +400,101 @@ func TestCountsOfNames(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtsOfLayers: each doubt begins beyond its own limit.
+func TestDoubtsOfLayers(t *testing.T) {
+	for _, c := range []struct {
+		d    Doubts
+		want string // how the first doubt begins
+	}{
+		{Doubts{}, ""}, {Doubts{Lost: true, Scrambled: true, Front: true}, "nothing shows where the pass begins or ends"},
+		{Doubts{Scrambled: true, Front: true}, "records are scrambled"}, {Doubts{Front: true, Foreign: true}, "nothing shows"},
+		{Doubts{Uneven: .1, Endless: true}, "nothing shows where the pass ends"},
+		{Doubts{Uneven: .11, Endless: true}, "layers of uneven length"}, {Doubts{Uneven: .11}, ""},
+		{Doubts{Uneven: .11, Unstarted: .1}, ""}, {Doubts{Uneven: .11, Unstarted: .11}, "layers of uneven length"},
+		{Doubts{Unlike: .05}, ""}, {Doubts{Unlike: .051}, "layers unlike the others"},
+		{Doubts{Foreign: true}, "layers unlike those of the whole pass"}, {Doubts{Miscounted: true}, "more layers"},
+		{Doubts{Drafts: true}, "layers that look up"}, {Doubts{Parts: true}, ""},
+		{Doubts{Parts: true, Guessed: true}, "each mixer or feed-forward part"},
+		{Doubts{Unplaced: true, Several: true, Ragged: true}, "several norms that uneven"},
+		{Doubts{Unplaced: true, Several: true}, "several norms that layers may begin with"},
+		{Doubts{Unplaced: true}, "no norm before the mixer"}, {Doubts{Unplaced: true, Unstarted: .76}, "layers that do not"},
+		{Doubts{Unstarted: .25}, ""}, {Doubts{Unstarted: .26}, "some layers begin with a norm"},
+		{Doubts{Unstarted: .75}, "some layers begin with a norm"}, {Doubts{Unstarted: .76}, "layers that do not begin"},
+		{Doubts{Unstarted: .76, Single: .045}, "layers that do not begin"},
+		{Doubts{Unstarted: .76, Single: .046}, "uneven layers that do not begin"}, {Doubts{Nameless: true}, "no kernel is known"},
+		{Doubts{Single: .2, Guessed: true}, ""}, {Doubts{Single: .21, Guessed: true}, "a number of layers that is read"},
+		{Doubts{Single: .21}, "many layers"}, {Doubts{Single: .2}, ""}, {Doubts{Outside: .02, Rest: .025}, ""},
+		{Doubts{Outside: .021}, "kernels like those"}, {Doubts{Rest: .026}, "kernels like those"},
+		{Doubts{FromEnd: true}, "the window cuts off"},
+	} {
+		got := Words(c.d)
+		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %q, want %q first", c.d, got, c.want)
+		}
+		if most := Judge(1, c.d); (most < 1) != (c.want != "") || Judge(0.05, c.d) != 0.05 {
+			t.Errorf("%+v leaves %v of 1, and %v of 0.05", c.d, most, Judge(0.05, c.d))
+		}
+	}
+}
+
+// TestConfidenceOfRepeats: a share of the kernels is in layers that occur twice; a boundary that is open costs a tenth.
+func TestConfidenceOfRepeats(t *testing.T) {
+	for _, c := range []struct {
+		unequal int // layers of eight that equal no other
+		lo, hi  int
+		byRole  bool
+		want    float64
+	}{{0, 3, 3, false, 0.995}, {4, 3, 3, false, 0.985}, {8, 3, 3, false, 0.975}, {7, 3, 3, false, 0.975},
+		{0, 3, 4, false, 0.895}, {0, 3, 4, true, 0.995}} {
+		s, cut := stack(8, 10), &Cut{Lo: c.lo, Hi: c.hi, ByRole: c.byRole}
+		for l := range 9 {
+			cut.Starts = append(cut.Starts, 10*l)
+			if l < c.unequal {
+				s.Base[10*l+5] = int32(100 + l)
+			}
+		}
+		if got := Confidence(s, cut); got != c.want {
+			t.Errorf("%d of 8 layers equal no other, the boundary is at %d to %d: %v, want %v", c.unequal, c.lo, c.hi, got, c.want)
+		}
+	}
+}
+
+// TestRounds: a sequence runs again what it ran before where nine in ten kernels are those of the round before.
+func TestRounds(t *testing.T) {
+	for _, c := range []struct {
+		others int // kernels of the last round that only it runs
+		least  int
+		want   string
+	}{{0, 10, "[0 10 20 30 40]"}, {0, 11, "[]"}, {4, 10, "[1 11 21 31]"}, {5, 10, "[]"}} {
+		s := stack(5, 10)
+		for i := range c.others {
+			s.ID[41+i], s.Base[41+i] = int32(100+i), int32(100+i)
+		}
+		if got := fmt.Sprint(Rounds(s, c.least)); got != c.want {
+			t.Errorf("%d other kernels, rounds of %d: %s, want %s", c.others, c.least, got, c.want)
+		}
+	}
+	s := Stretch{Sequence: stack(1, 6), Gap: []Span{9, 1, 5, 5, 2, 8}}
+	if at := s.Rest(1, 4); at != 2 || s.Rest(0, 5) != 0 || s.Rest(3, 3) != 3 || s.Rest(4, 5) != 5 {
+		t.Errorf("the longest rest is before kernel %d, want 2", at)
+	}
+}
+
+// TestRareKernels: a name that fewer than one unit in six runs is foreign.
+func TestRareKernels(t *testing.T) {
+	for _, c := range []struct{ units, times, want int }{{12, 2, 1}, {11, 2, 0}, {12, 3, 0}, {18, 3, 1}, {17, 3, 0}, {12, 1, 1}} {
+		s, comb := &Sequence{}, []int{}
+		for k := range c.units + 1 {
+			comb = append(comb, len(s.ID))
+			s.add(0, 0)
+			if k < c.times {
+				s.add(1, 0)
+			}
+		}
+		foreign := foreignKernels(s, comb)
+		if n := len(foreign); n != c.units || foreign[0] != c.want || foreign[n-1] != 0 {
+			t.Errorf("a name %d times in %d units: %v", c.times, c.units, foreign)
+		}
+	}
+}
