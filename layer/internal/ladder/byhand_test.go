@@ -229,3 +229,72 @@ func TestLayersInWords(t *testing.T) {
 		t.Errorf("no cut: %q", got)
 	}
 }
+
+// TestPlacesOfLayers: kernels before the first layer and after the last one have none; places of a line are those of its
+// kernels among all.
+func TestPlacesOfLayers(t *testing.T) {
+	layers := make([]int32, 8)
+	for _, c := range []struct {
+		starts []int
+		want   string
+	}{{[]int{0, 4, 8}, "[0 0 0 0 1 1 1 1]"}, {[]int{2, 4, 7}, "[-1 -1 0 0 1 1 1 -1]"}, {[]int{2, 4, 4, 6}, "[-1 -1 0 0 2 2 -1 -1]"},
+		{[]int{3, 9}, "[-1 -1 -1 0 0 0 0 0]"}} {
+		if layersBetween(c.starts, layers); fmt.Sprint(layers) != c.want {
+			t.Errorf("layers at %v: %v, want %s", c.starts, layers, c.want)
+		}
+	}
+	if got := placesIn([]int32{3, 5, 6, 9}, []int32{5, 9}); !slices.Equal(got, []int32{1, 3}) {
+		t.Errorf("places %v, want 1 and 3", got)
+	}
+	if got := placesIn([]int32{3, 5}, nil); len(got) != 0 {
+		t.Errorf("places of none: %v", got)
+	}
+}
+
+// TestLongestPause: the first of equals; of kernels that overlap the shortest overlap.
+func TestLongestPause(t *testing.T) {
+	for _, c := range []struct {
+		spans [][2]int64 // the first is before the others, the last after them
+		want  int
+	}{{[][2]int64{{0, 10}, {12, 20}, {30, 40}, {45, 50}}, 1}, {[][2]int64{{0, 10}, {15, 20}, {25, 40}, {45, 50}}, 0},
+		{[][2]int64{{0, 10}, {5, 15}, {8, 20}}, 0}, {[][2]int64{{0, 10}, {2, 15}, {13, 20}}, 1}, {[][2]int64{{0, 10}, {12, 20}}, 0},
+		{[][2]int64{{0, 100}, {10, 20}, {90, 95}, {120, 130}}, 2}} {
+		var acts []act
+		for _, s := range c.spans {
+			acts = append(acts, act{"k", 7, s[0], s[1] - s[0]})
+		}
+		w, all := workOf(acts...)
+		last := len(all) - 1
+		if got := w.longestPause(all[0], all[1:last], all[last]); got != c.want {
+			t.Errorf("%v: %d kernels are before the longest pause, want %d", c.spans, got, c.want)
+		}
+	}
+}
+
+// TestModelThatIsMeant: the one with most GPU time, unless another one shows the number of layers that is given.
+func TestModelThatIsMeant(t *testing.T) {
+	key := func(n int) ModelKey { return ModelKey{Instance: n} }
+	shows := func(n int) []*Result { return []*Result{{}, {variant: &variant{n: n}}} }
+	groups := map[ModelKey][]*Result{key(1): shows(10), key(2): shows(20), key(3): shows(20), key(4): {{}}}
+	names := []ModelKey{key(1), key(2), key(3), key(4)}
+	for _, c := range []struct{ main, n, want int }{{1, 0, 1}, {1, 10, 1}, {1, 20, 2}, {3, 20, 3}, {1, 30, 1}, {4, 10, 1}, {4, 0, 4}} {
+		if got := likelier(groups, names, key(c.main), c.n); got != key(c.want) {
+			t.Errorf("%d layers, most time in %d: model %d, want %d", c.n, c.main, got.Instance, c.want)
+		}
+	}
+	a, b := &Sequence{Base: []int32{1, 2, 3, 4}, ID: make([]int32, 4)}, &Sequence{Base: []int32{1, 2, 9}, ID: make([]int32, 3)}
+	if got := kin(a, b); got != 2./3 || kin(b, a) != got || kin(a, &Sequence{}) != 0 {
+		t.Errorf("%v of the shorter one's kernels are in common, want two thirds", got)
+	}
+}
+
+// TestModelsOfConvolutions: more convolutions than products, and nothing that mixes tokens.
+func TestModelsOfConvolutions(t *testing.T) {
+	for passes, want := range map[string]bool{"CC CC": true, "Cq CC": true, "Cq Cq": false, "Cq qq": false, "CC CCm": false,
+		"x x": false, "CCq q": false, "CCCq q": true} {
+		w, results := passesOfLetters(strings.Fields(passes)...)
+		if got := w.convolves(results); got != want {
+			t.Errorf("%s: %v, want %v", passes, got, want)
+		}
+	}
+}
