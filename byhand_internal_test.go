@@ -904,7 +904,8 @@ func TestNumbersOfTables(t *testing.T) {
 		percentOf(1, 0, 1),
 		percentOf(1, 8, 1), percentOf(1, 8, 0), percentOf(1, 1, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4)),
 		knownTime(0).Text, knownTime(1).Text, knownTime(-1).Text}
-	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "100", "-1.000", "0 0.25", "-", "1 ns",
+	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "100", "-1.000", "0 0.25", "-",
+		"1 ns",
 		"-")
 }
 
@@ -942,7 +943,8 @@ func TestCardsOfFindings(t *testing.T) {
 	var got []string
 	for i, c := range cardsOf(list) {
 		pin, ok := r.pin(m, i)
-		got = append(got, fmt.Sprint(c.Title, " ", c.Doubt, " ", c.Gain, " ", ok, " ", pin.Card, " ", pin.Start, "–", pin.End))
+		got = append(got, fmt.Sprint(c.Title, " ", c.Doubt, " ", c.Gain, " ", ok, " ", pin.Card, " ", pin.Start, "–",
+			pin.End))
 	}
 	same(t, "cards", got, "a Low confidence.  true 1 3–5", "b  "+list[1].Amount()+" true 2 30–39", "c   false 0 0–0",
 		"d   true 4 20–29", "e   false 0 0–0")
@@ -954,7 +956,8 @@ func TestFloorsOfAReport(t *testing.T) {
 		for what, write := range map[string]func(*printer){
 			"passes": func(p *printer) { p.passes(&Report{Passes: []ReportPass{{Floor: floor}, {}}}) },
 			"operators": func(p *printer) {
-				p.operators(&Report{parts: []*reportPart{{d: &layer.Device{}}}, Operators: []ReportOperator{{Operator: "o_proj", Floor: floor}, {Operator: "rope"}}})
+				p.operators(&Report{parts: []*reportPart{{d: &layer.Device{}}}, Operators: []ReportOperator{{Operator: "o_proj",
+					Floor: floor}, {Operator: "rope"}}})
 			},
 		} {
 			p := &printer{o: ReportText{Width: 200}}

@@ -390,7 +390,8 @@ func TestPageOfAHostByHand(t *testing.T) {
 		deciding, file int
 		wall           int64
 		drawn          bool
-	}{{0, 0, 4000, true}, {0, 1, 4000, false}, {0, -1, 4000, false}, {1, 0, 4000, false}, {-1, 0, 0, false}, {-1, 0, 1, false}} {
+	}{{0, 0, 4000, true}, {0, 1, 4000, false}, {0, -1, 4000, false}, {1, 0, 4000, false}, {-1, 0, 0, false},
+		{-1, 0, 1, false}} {
 		v := &hostoverhead.Verdict{Verdict: hostoverhead.No, Summary: "fast", Deciding: c.deciding,
 			Headroom: hostoverhead.Headroom{WallNS: c.wall, BusyNS: 3000, IdleNS: 1000, HostNS: 500},
 			Ranks:    []hostoverhead.RankVerdict{{File: c.file, Device: p.d.ID}},

@@ -396,3 +396,143 @@ func TestNumbersOfCategories(t *testing.T) {
 		t.Errorf("%v, %v", a.keys, a.labels)
 	}
 }
+
+// TestTwinsByPosition: a match by position stays between two that match better. A kernel of a layer without a twin has
+// that of the neighbour before it of the same role, or of the one after it.
+func TestTwinsByPosition(t *testing.T) {
+	kinds := map[byte]How{'n': HowNone, 'p': HowPosition, 's': HowName}
+	for _, c := range []struct{ how, want string }{{"sps", "sps"}, {"psp", "nsn"}, {"spps", "snns"}, {"spns", "snns"},
+		{"snps", "snns"}, {"sp", "sn"}, {"sspss", "sspss"}, {"p", "n"}} {
+		how, match, got := make([]How, len(c.how)+2), make([]int32, len(c.how)+2), ""
+		how[0], how[len(how)-1] = HowName, HowName // of other layers
+		for i := range c.how {
+			how[i+1], match[i+1] = kinds[c.how[i]], 7
+		}
+		dropLonePositions(1, len(c.how)+1, match, how)
+		for i := range c.how {
+			for letter, k := range kinds {
+				if how[i+1] == k {
+					got += string(letter)
+				}
+			}
+			if (match[i+1] == -1) != (how[i+1] == HowNone && c.how[i] == 'p') {
+				t.Errorf("%s: kernel %d is matched with %d", c.how, i, match[i+1])
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.how, got, c.want)
+		}
+	}
+	const mixer, norm, other = ladder.RoleMixer, ladder.RoleNorm, ladder.RoleOther
+	for _, c := range []struct {
+		roles []ladder.Role
+		match []int32
+		want  string
+	}{{[]ladder.Role{mixer, mixer, mixer}, []int32{4, -1, 6}, "[4 4 6]"},
+		{[]ladder.Role{norm, mixer, mixer}, []int32{4, -1, 6}, "[4 6 6]"},
+		{[]ladder.Role{norm, mixer, norm}, []int32{4, -1, 6}, "[4 -1 6]"},
+		{[]ladder.Role{other, other}, []int32{4, -1}, "[4 -1]"},
+		{[]ladder.Role{mixer, mixer}, []int32{-1, 0}, "[0 0]"}} {
+		l := &line{seq: ladder.Sequence{Role: c.roles}}
+		if shareTwins(l, 0, len(c.roles), c.match, make([]How, len(c.roles))); fmt.Sprint(c.match) != c.want {
+			t.Errorf("%v: %v, want %s", c.roles, c.match, c.want)
+		}
+	}
+}
+
+// TestSizesOfAttention: queries and keys of as many requests, by four axes each; a decode has one query and more keys.
+func TestSizesOfAttention(t *testing.T) {
+	four := []int64{2, 8, 1, 64}
+	for _, c := range []struct {
+		sizes   [][]int64
+		want    attention
+		decodes bool
+	}{{[][]int64{four, {2, 8, 5, 64}}, attention{2, 1, 5}, true}, {[][]int64{four, four}, attention{2, 1, 1}, false},
+		{[][]int64{{2, 8, 2, 64}, {2, 8, 5, 64}}, attention{2, 2, 5}, false}, {[][]int64{four}, attention{}, false},
+		{[][]int64{four, four[:3]}, attention{}, false}, {[][]int64{four[:3], four}, attention{}, false},
+		{[][]int64{four, {3, 8, 5, 64}}, attention{}, false}, {[][]int64{four, {2, 8, 2, 64},
+			{9}}, attention{2, 1, 2}, true}} {
+		if got := attentionIn(c.sizes); got != c.want || got.decodes() != c.decodes {
+			t.Errorf("%v: %+v, decodes %v", c.sizes, got, got.decodes())
+		}
+	}
+}
+
+// TestOrderOfLayers: one goes on after another one has begun where a number is less than one before it.
+func TestOrderOfLayers(t *testing.T) {
+	for _, c := range []struct {
+		layers []int32
+		want   bool
+	}{{nil, false}, {[]int32{0, 0, 1, 2}, false}, {[]int32{0, 1, 0}, true}, {[]int32{-1, 0, -1, 1}, false},
+		{[]int32{1, -1, 0}, true},
+		{[]int32{0, -1, 0}, false}} {
+		if got := returns(c.layers); got != c.want {
+			t.Errorf("%v: %v, want %v", c.layers, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		walls []int64
+		want  int
+	}{{[]int64{10, 30, 20}, 2}, {[]int64{10, 20}, 1}, {[]int64{20, 20, 10}, 0}, {[]int64{5}, 0},
+		{[]int64{1, 2, 2, 100}, 1}} {
+		if got := nearestMedian(passesOf(c.walls...)); got != c.want {
+			t.Errorf("%v: pass %d is nearest to the median, want %d", c.walls, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		layers []int
+		want   int
+	}{{nil, 0}, {[]int{1, 3, 3}, 1}, {[]int{3, 1}, 0}} {
+		passes := make([]ForwardPass, len(c.layers))
+		for p, n := range c.layers {
+			passes[p].NumLayers = n
+		}
+		if got := longestPass(passes); got != c.want {
+			t.Errorf("%v layers: pass %d has most, want %d", c.layers, got, c.want)
+		}
+	}
+}
+
+// TestStepsOfDrafts: a draft is part of the step of the target before it, the first ones of that of the first target.
+func TestStepsOfDrafts(t *testing.T) {
+	letters := map[rune]Stage{'d': StageDraft, 't': StageDecode, 'i': StageIdle, 'c': StageCapture}
+	for passes, want := range map[string]string{"tddtd": "[0 0 0 3 3]", "dtd": "[1 1 1]", "dd": "[0 1]",
+		"titd": "[0 1 2 2]",
+		"ddit": "[3 3 2 3]", "c": "[0]", "tcd": "[0 1 0]"} {
+		d := &Device{}
+		for _, r := range passes {
+			d.Passes = append(d.Passes, ForwardPass{Stage: letters[r]})
+		}
+		if d.findStepOf(); fmt.Sprint(d.stepOf) != want {
+			t.Errorf("%s: %v, want %s", passes, d.stepOf, want)
+		}
+	}
+}
+
+// TestNumbersOfLayers: where the window lacks the first layers, they count from the end.
+func TestNumbersOfLayers(t *testing.T) {
+	for _, c := range []struct {
+		p             ForwardPass
+		index, number int
+		words         string
+	}{{ForwardPass{FirstLayer: 2, NumLayers: 3}, 4, 4, "2…4"},
+		{ForwardPass{NumLayers: 3, FromEnd: true}, 2, -1,
+			"-3…-1, counted from the end, as the window does not hold the first ones"},
+		{ForwardPass{FirstLayer: 1, NumLayers: 3, FromEnd: true}, 1, -3,
+			"-3…-1, counted from the end, as the window does not hold the first ones"}} {
+		index, ok := c.p.indexOf(c.number)
+		if c.p.LayerNumber(c.index) != c.number || index != c.index || !ok || c.p.numbers() != c.words {
+			t.Errorf("%+v: layer %d is number %d, which is %d, of %s", c.p, c.index, c.p.LayerNumber(c.index), index,
+				c.p.numbers())
+		}
+	}
+	from := ForwardPass{NumLayers: 3, FromEnd: true}
+	if _, ok := from.indexOf(0); ok {
+		t.Error("layer 0 of a pass whose layers count from the end is known")
+	}
+	for cut, want := range map[string]string{"": "", CutAtBoth: "cut at both ends", CutAtStart: "cut at start"} {
+		if got := CutWords(cut); got != want {
+			t.Errorf("%q: %q, want %q", cut, got, want)
+		}
+	}
+}

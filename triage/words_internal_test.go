@@ -675,7 +675,8 @@ func TestSlowProducts(t *testing.T) {
 			t.Errorf("a floor of %d ns: %q lacks %q", floor, got, want)
 		}
 	}
-	if got := pageOf(0, func(m *page) { m.slow(nil, &StageReport{}) }); !strings.Contains(got, "No product takes a slow path") {
+	if got := pageOf(0, func(m *page) { m.slow(nil, &StageReport{}) }); !strings.Contains(got,
+		"No product takes a slow path") {
 		t.Errorf("of none: %q", got)
 	}
 }

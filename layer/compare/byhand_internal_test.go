@@ -85,7 +85,8 @@ func TestPartsOfTwoFiles(t *testing.T) {
 // TestListsOfAReport: sixty rows, twenty operations of the host, forty findings, and how many more there are; a list of
 // one is shown.
 func TestListsOfAReport(t *testing.T) {
-	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 40: {40, 20, 40}, 41: {41, 20, 40},
+	for n, want := range map[int][3]int{1: {1, 1, 1}, 20: {20, 20, 20}, 21: {21, 20, 21}, 40: {40, 20, 40}, 41: {41,
+		20, 40},
 		61: {60, 20, 40}} {
 		r := Report{Host: &HostReport{}}
 		for i := range n {

@@ -186,7 +186,8 @@ func TestFindingsOfARun(t *testing.T) {
 // others spend time in collectives.
 func TestWhoWaitsInWords(t *testing.T) {
 	g := Group{Wait: Spread{Min: 1000, Max: 3000}, Collectives: 2}
-	if got, want := g.Waits("it"), "Ranks wait for no single one; they wait 1.00 µs–3.00 µs per step in 2 collectives."; got != want {
+	if got, want := g.Waits("it"),
+		"Ranks wait for no single one; they wait 1.00 µs–3.00 µs per step in 2 collectives."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	g.Late = &Late{Rank: "rank 1", Last: 3, Decided: 4}

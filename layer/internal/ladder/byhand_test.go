@@ -237,7 +237,8 @@ func TestPlacesOfLayers(t *testing.T) {
 	for _, c := range []struct {
 		starts []int
 		want   string
-	}{{[]int{0, 4, 8}, "[0 0 0 0 1 1 1 1]"}, {[]int{2, 4, 7}, "[-1 -1 0 0 1 1 1 -1]"}, {[]int{2, 4, 4, 6}, "[-1 -1 0 0 2 2 -1 -1]"},
+	}{{[]int{0, 4, 8}, "[0 0 0 0 1 1 1 1]"}, {[]int{2, 4, 7}, "[-1 -1 0 0 1 1 1 -1]"},
+		{[]int{2, 4, 4, 6}, "[-1 -1 0 0 2 2 -1 -1]"},
 		{[]int{3, 9}, "[-1 -1 -1 0 0 0 0 0]"}} {
 		if layersBetween(c.starts, layers); fmt.Sprint(layers) != c.want {
 			t.Errorf("layers at %v: %v, want %s", c.starts, layers, c.want)
@@ -257,7 +258,8 @@ func TestLongestPause(t *testing.T) {
 		spans [][2]int64 // the first is before the others, the last after them
 		want  int
 	}{{[][2]int64{{0, 10}, {12, 20}, {30, 40}, {45, 50}}, 1}, {[][2]int64{{0, 10}, {15, 20}, {25, 40}, {45, 50}}, 0},
-		{[][2]int64{{0, 10}, {5, 15}, {8, 20}}, 0}, {[][2]int64{{0, 10}, {2, 15}, {13, 20}}, 1}, {[][2]int64{{0, 10}, {12, 20}}, 0},
+		{[][2]int64{{0, 10}, {5, 15}, {8, 20}}, 0}, {[][2]int64{{0, 10}, {2, 15}, {13, 20}}, 1}, {[][2]int64{{0, 10},
+			{12, 20}}, 0},
 		{[][2]int64{{0, 100}, {10, 20}, {90, 95}, {120, 130}}, 2}} {
 		var acts []act
 		for _, s := range c.spans {
@@ -277,12 +279,14 @@ func TestModelThatIsMeant(t *testing.T) {
 	shows := func(n int) []*Result { return []*Result{{}, {variant: &variant{n: n}}} }
 	groups := map[ModelKey][]*Result{key(1): shows(10), key(2): shows(20), key(3): shows(20), key(4): {{}}}
 	names := []ModelKey{key(1), key(2), key(3), key(4)}
-	for _, c := range []struct{ main, n, want int }{{1, 0, 1}, {1, 10, 1}, {1, 20, 2}, {3, 20, 3}, {1, 30, 1}, {4, 10, 1}, {4, 0, 4}} {
+	for _, c := range []struct{ main, n, want int }{{1, 0, 1}, {1, 10, 1}, {1, 20, 2}, {3, 20, 3}, {1, 30, 1},
+		{4, 10, 1}, {4, 0, 4}} {
 		if got := likelier(groups, names, key(c.main), c.n); got != key(c.want) {
 			t.Errorf("%d layers, most time in %d: model %d, want %d", c.n, c.main, got.Instance, c.want)
 		}
 	}
-	a, b := &Sequence{Base: []int32{1, 2, 3, 4}, ID: make([]int32, 4)}, &Sequence{Base: []int32{1, 2, 9}, ID: make([]int32, 3)}
+	a, b := &Sequence{Base: []int32{1, 2, 3, 4}, ID: make([]int32, 4)}, &Sequence{Base: []int32{1, 2, 9},
+		ID: make([]int32, 3)}
 	if got := kin(a, b); got != 2./3 || kin(b, a) != got || kin(a, &Sequence{}) != 0 {
 		t.Errorf("%v of the shorter one's kernels are in common, want two thirds", got)
 	}
@@ -290,11 +294,35 @@ func TestModelThatIsMeant(t *testing.T) {
 
 // TestModelsOfConvolutions: more convolutions than products, and nothing that mixes tokens.
 func TestModelsOfConvolutions(t *testing.T) {
-	for passes, want := range map[string]bool{"CC CC": true, "Cq CC": true, "Cq Cq": false, "Cq qq": false, "CC CCm": false,
-		"x x": false, "CCq q": false, "CCCq q": true} {
+	for passes, want := range map[string]bool{"CC CC": true, "Cq CC": true, "Cq Cq": false, "Cq qq": false,
+		"CC CCm": false,
+		"x x":    false, "CCq q": false, "CCCq q": true} {
 		w, results := passesOfLetters(strings.Fields(passes)...)
 		if got := w.convolves(results); got != want {
 			t.Errorf("%s: %v, want %v", passes, got, want)
+		}
+	}
+}
+
+// TestLostRecords: between which kernels of a pass records are missing; before the first and after the last one is none.
+func TestLostRecords(t *testing.T) {
+	for before, want := range map[int]Loss{0: {None, 7, 3}, 1: {7, 8, 3}, 2: {8, 9, 3}, 3: {9, None, 3}} {
+		r := Result{line: []int32{7, 8, 9}, Missing: []segment.Gap{{Before: before, From: 2, To: 5}}}
+		if got := r.Lost(); len(got) != 1 || got[0] != want {
+			t.Errorf("before kernel %d: %+v, want %+v", before, got, want)
+		}
+	}
+	v, one, two := vote{map[int]int{}, map[int]*Sequence{}}, &Sequence{ID: make([]int32, 4)},
+		&Sequence{ID: make([]int32, 6)}
+	v.add(3, one)
+	v.add(3, two)
+	if v.kernels[3] != 10 || v.shows[3] != one {
+		t.Errorf("%d kernels vote, want 10 and the first pass", v.kernels[3])
+	}
+	w, all := workOfLetters("mqCn", "")
+	for i, want := range [][2]int{{1, 0}, {0, 1}, {0, 1}, {0, 0}} {
+		if mixes, product := w.works(all[i], w.RoleOf(all[i])); mixes != want[0] || product != want[1] {
+			t.Errorf("kernel %d mixes %d and is a product %d, want %v", i, mixes, product, want)
 		}
 	}
 }

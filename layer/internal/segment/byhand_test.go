@@ -26,7 +26,8 @@ func TestContradiction(t *testing.T) {
 		given  int
 		want   int
 	}{
-		{four, 12, 0}, {four, 11, 0}, {four, 10, 0}, {four, 9, 12}, {four, 13, 12}, {four, 14, 12}, {four, 6, 0}, {four, 5, 12},
+		{four, 12, 0}, {four, 11, 0}, {four, 10, 0}, {four, 9, 12}, {four, 13, 12}, {four, 14, 12}, {four, 6, 0},
+		{four, 5, 12},
 		{four, 24, 0}, {four, 25, 12}, {four[:1], 9, 12}, {nil, 9, 0}, {append(four[:3:3], layersOf(10)), 9, 0},
 		{append(four[:4:4], layersOf(10)), 9, 12}, {append(four[:3:3], stack(1, 20)), 9, 0},
 		// eleven distances of eight kernels are 88: four fifths of 110
@@ -163,7 +164,8 @@ func TestBreaksBetweenPasses(t *testing.T) {
 		foreign map[int]int // by unit
 		want    string
 	}{
-		{nil, "[]"}, {map[int]int{5: 1, 15: 1}, "[]"}, {map[int]int{5: 2}, "[5]"}, {map[int]int{5: 2, 15: 2, 25: 2}, "[5 15 25]"},
+		{nil, "[]"}, {map[int]int{5: 1, 15: 1}, "[]"}, {map[int]int{5: 2}, "[5]"},
+		{map[int]int{5: 2, 15: 2, 25: 2}, "[5 15 25]"},
 		{map[int]int{5: 6, 15: 3, 25: 6}, "[5 15 25]"}, {map[int]int{5: 7, 15: 3, 25: 7}, "[5 25]"},
 		{map[int]int{5: 3, 15: 3, 25: 3, 20: 1}, "[5 15 25]"},
 		{map[int]int{5: 2, 8: 3, 18: 3}, "[8 18]"}, {map[int]int{5: 3, 8: 2, 18: 3}, "[5 18]"},
@@ -241,7 +243,8 @@ func TestPartsOfLayers(t *testing.T) {
 		flip    []int
 		want    bool
 	}{{"m.", 24, nil, true}, {"m.", 24, []int{10}, true}, {"m.", 24, []int{10, 15}, false}, {"mm..", 24, nil, true},
-		{"mm..", 24, []int{10}, true}, {"mm..", 24, []int{10, 15}, false}, {"mm...", 24, nil, false}, {"mm...", 23, nil, true},
+		{"mm..", 24, []int{10}, true}, {"mm..", 24, []int{10, 15}, false}, {"mm...", 24, nil, false},
+		{"mm...", 23, nil, true},
 		{"m", 24, nil, true}} {
 		mixes := make([]bool, c.n)
 		for k := range mixes {
@@ -262,7 +265,8 @@ func TestNearestPair(t *testing.T) {
 		gaps string // u is usual
 		k    int
 		want int
-	}{{"uu..x.", 4, 0}, {"uuxuu", 2, 0}, {"..xuu", 2, 3}, {".uxu.", 2, -1}, {"u.xuu", 2, 3}, {"uu...xuu", 5, 6}, {"x", 0, -1},
+	}{{"uu..x.", 4, 0}, {"uuxuu", 2, 0}, {"..xuu", 2, 3}, {".uxu.", 2, -1}, {"u.xuu", 2, 3}, {"uu...xuu", 5, 6},
+		{"x", 0, -1},
 		{"uux", 2, 0}, {"xuu", 0, 1}, {"uu..x..uu", 4, 0}} {
 		usual := func(j int) bool { return j >= 0 && j < len(c.gaps) && c.gaps[j] == 'u' }
 		if got := nearestPair(c.k, len(c.gaps), usual); got != c.want {
@@ -408,7 +412,8 @@ func TestDoubtsOfLayers(t *testing.T) {
 		want string // how the first doubt begins
 	}{
 		{Doubts{}, ""}, {Doubts{Lost: true, Scrambled: true, Front: true}, "nothing shows where the pass begins or ends"},
-		{Doubts{Scrambled: true, Front: true}, "records are scrambled"}, {Doubts{Front: true, Foreign: true}, "nothing shows"},
+		{Doubts{Scrambled: true, Front: true}, "records are scrambled"},
+		{Doubts{Front: true, Foreign: true}, "nothing shows"},
 		{Doubts{Uneven: .1, Endless: true}, "nothing shows where the pass ends"},
 		{Doubts{Uneven: .11, Endless: true}, "layers of uneven length"}, {Doubts{Uneven: .11}, ""},
 		{Doubts{Uneven: .11, Unstarted: .1}, ""}, {Doubts{Uneven: .11, Unstarted: .11}, "layers of uneven length"},
@@ -422,7 +427,8 @@ func TestDoubtsOfLayers(t *testing.T) {
 		{Doubts{Unstarted: .25}, ""}, {Doubts{Unstarted: .26}, "some layers begin with a norm"},
 		{Doubts{Unstarted: .75}, "some layers begin with a norm"}, {Doubts{Unstarted: .76}, "layers that do not begin"},
 		{Doubts{Unstarted: .76, Single: .045}, "layers that do not begin"},
-		{Doubts{Unstarted: .76, Single: .046}, "uneven layers that do not begin"}, {Doubts{Nameless: true}, "no kernel is known"},
+		{Doubts{Unstarted: .76, Single: .046}, "uneven layers that do not begin"},
+		{Doubts{Nameless: true}, "no kernel is known"},
 		{Doubts{Single: .2, Guessed: true}, ""}, {Doubts{Single: .21, Guessed: true}, "a number of layers that is read"},
 		{Doubts{Single: .21}, "many layers"}, {Doubts{Single: .2}, ""}, {Doubts{Outside: .02, Rest: .025}, ""},
 		{Doubts{Outside: .021}, "kernels like those"}, {Doubts{Rest: .026}, "kernels like those"},
@@ -455,7 +461,8 @@ func TestConfidenceOfRepeats(t *testing.T) {
 			}
 		}
 		if got := Confidence(s, cut); got != c.want {
-			t.Errorf("%d of 8 layers equal no other, the boundary is at %d to %d: %v, want %v", c.unequal, c.lo, c.hi, got, c.want)
+			t.Errorf("%d of 8 layers equal no other, the boundary is at %d to %d: %v, want %v", c.unequal, c.lo, c.hi, got,
+				c.want)
 		}
 	}
 }
@@ -483,7 +490,8 @@ func TestRounds(t *testing.T) {
 
 // TestRareKernels: a name that fewer than one unit in six runs is foreign.
 func TestRareKernels(t *testing.T) {
-	for _, c := range []struct{ units, times, want int }{{12, 2, 1}, {11, 2, 0}, {12, 3, 0}, {18, 3, 1}, {17, 3, 0}, {12, 1, 1}} {
+	for _, c := range []struct{ units, times, want int }{{12, 2, 1}, {11, 2, 0}, {12, 3, 0}, {18, 3, 1}, {17, 3, 0},
+		{12, 1, 1}} {
 		s, comb := &Sequence{}, []int{}
 		for k := range c.units + 1 {
 			comb = append(comb, len(s.ID))
