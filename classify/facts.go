@@ -181,7 +181,7 @@ var (
 var ruleRoles = map[string]Role{
 	"memory.memcpy": RoleCopy, "memory.memset": RoleCopy,
 	"memory.embedding": RoleEmbed,
-	"kvcache.move":     RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
+	"kvcache.move":     RoleOther, "kvcache.move_kv": RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
 	// One word is too little to say that a layer's core is here.
 	"weak.attention": RoleOther,
 	// They prepare attention, once a pass or once a layer; they are not its core.

@@ -231,7 +231,7 @@ var dtypeMarks = []struct {
 	{DTypeINT4, []string{"int4", "4bit", "w4a16", "a16w4", "w4a8", "gptq_awq", "awq", "gptq", "wna16"}},
 	{DTypeFP6, []string{"fp6", "e3m2", "e2m3"}},
 	{DTypeMXFP8, []string{"mxfp8", "mxe4m3", "mxf8"}},
-	{DTypeFP8, []string{"fp8", "e4m3", "e5m2", "float8", "float_e4m3", "fp8e4"}},
+	{DTypeFP8, []string{"fp8", "e4m3", "e5m2", "float8", "float_e4m3", "fp8e4", "a8w8_blockscale"}},
 	{DTypeINT8, []string{"int8", "i8816", "signed char", "a8w8", "w8a8"}},
 	{DTypeBF16, []string{"bf16", "bfloat16"}},
 	{DTypeFP16, []string{"fp16", "float16", "half", "f16", "hgemm", "h884", "h1688"}},

@@ -68,6 +68,12 @@ func TestPublicNames(t *testing.T) {
 	score(t, "testdata/public.tsv", 0, 2, -1, 97)
 }
 
+// TestLateNames holds them to names of 2026 that were collected after those. The first run, before any rule was changed,
+// gave 84.2% (155 of 184); what a general word could not mend is left.
+func TestLateNames(t *testing.T) {
+	score(t, "testdata/late.tsv", 0, 2, -1, 92)
+}
+
 // score compares the categories of a table's names with those it accepts. The
 // columns are those of the accepted categories, the name and the GPU time in
 // microseconds, −1 where the table has none; the first line is a heading. least

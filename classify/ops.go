@@ -29,9 +29,10 @@ var ruleOps = map[string][]Role{
 	"gemm.repack": ops(RoleQuantize),
 	"hybrid.conv": ops(RoleConv), "hybrid.metadata": ops(RolePrepare), "hybrid.l2norm": ops(RoleScanInput),
 	"kvcache.rope_store": ops(RoleRope, RoleCacheWrite), "kvcache.rope_assign": ops(RoleRope, RoleCacheWrite),
-	"kvcache.move": ops(RoleCopy), "kvcache.gather": ops(RoleCopy), "kvcache.buffer": ops(RoleCopy),
-	"norm.rope":   ops(RoleHeadNorm, RoleRope),
-	"reduce.topk": ops(RoleTopK), "reduce.topk_scope": ops(RoleTopK), "reduce.argmax": ops(RoleSample),
+	"kvcache.move": ops(RoleCopy), "kvcache.move_kv": ops(RoleCopy), "kvcache.gather": ops(RoleCopy),
+	"kvcache.buffer": ops(RoleCopy),
+	"norm.rope":      ops(RoleHeadNorm, RoleRope),
+	"reduce.topk":    ops(RoleTopK), "reduce.topk_scope": ops(RoleTopK), "reduce.argmax": ops(RoleSample),
 	"sampling.draft": ops(RoleSample), "sampling.metadata": ops(RolePrepare), "sampling.prepare": ops(RolePrepare),
 	"sampling.expand": ops(RolePrepare), "sampling.bincount": ops(RolePrepare),
 	"sampling.speculative": ops(RolePrepare), "weak.sampling": ops(RolePrepare),
@@ -79,10 +80,11 @@ var opWords = []struct {
 	{RoleRouter, match("*memset*"), nil, ops(RoleCopy)}, {RoleMoE, match("*memset*"), nil, ops(RoleCopy)},
 	{RoleMoE, match("*finalize*", "*unpermute*", "*combine*"), nil, ops(RoleFinalize)},
 	{RoleMoE, match("*gemm*", "*gemv*", "*matmul*"), nil, ops(RoleExperts)},
+	{RoleMoE, match("*sort*"), nil, ops(RolePermute)},
 	{RoleMoE, match("*topk*"), match("*reduce*", "*topk_ids*", "*quant*"), ops(RoleRouter)},
 	{RoleMoE, match("*activation*", "*silu*", "*swiglu*", "*gelu*"), nil, ops(RoleActivation)},
 	{RoleExperts, match("*prepare*"), nil, ops(RolePrepare)},
-	{RoleExperts, match("*dispatch_index*", "*aux_loss*", "*reduce_token*"), nil, ops(RoleMoE)},
+	{RoleExperts, match("*dispatch_index*", "*aux_loss*"), nil, ops(RoleMoE)},
 	{RoleExperts, match("*swiglu*", "*silu*", "*gelu*", "*relu*"), nil, ops(RoleExperts, RoleActivation)},
 	{RoleNorm, match("*mhc_pre*", "*hc_pre*"), nil, ops(RoleMixIn, RoleNorm)},
 	{RoleNorm, match("*rope*", "*rotary*"), nil, ops(RoleHeadNorm, RoleRope)},
@@ -150,7 +152,9 @@ func operations(n *Name, r verdict, c Collective) []Role {
 	}
 	for i := range opSuffix {
 		w := &opSuffix[i]
-		if slices.Contains(w.after, list[0]) && list[len(list)-1] != w.op && text.has(w.any) && !text.has(w.none) {
+		last := list[len(list)-1]
+		if (slices.Contains(w.after, list[0]) || slices.Contains(w.after, last)) && last != w.op && text.has(w.any) &&
+			!text.has(w.none) {
 			list = append(list[:len(list):len(list)], w.op)
 		}
 	}
@@ -353,8 +357,8 @@ func inductorOps(n *Name, r verdict) []Role {
 }
 
 var (
-	firstExperts  = match("*stage1*", "*gemm1*", "*swiglu*", "*silu*")
-	secondExperts = match("*stage2*", "*gemm2*")
+	firstExperts  = match("*stage1*", "*gemm1*", "moe1", "*swiglu*", "*silu*")
+	secondExperts = match("*stage2*", "*gemm2*", "moe2")
 )
 
 // expertStage reads which of two products of experts a name says.

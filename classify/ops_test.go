@@ -62,6 +62,13 @@ func TestOps(t *testing.T) {
 		"fused_post_conv_prep_kernel_gdn":                                                                                                                        "scan_input",
 		"void topk_moe_cuda<128, false>(float const*)":                                                                                                           "router",
 		"void r4d_gemm_moe_mxfp4a8_nt_b16_kernel<4>(P)":                                                                                                          "experts",
+		"mfma_moe1_silu_mul_afp4_wfp4_bf16_t32x128x256_pm1_async_v33":                                                                                            "experts activation",
+		"mfma_moe2_afp4_wfp4_bf16_cshuffle_t32x128x256_vscale_fix3_fp4opt_v1":                                                                                    "experts",
+		"void aiter::mxfp4_moe::gemm1::kernel<655360, 385, 7168, 1024, 16, true>(P)":                                                                             "experts",
+		"_ZN5aiter45mla_a8w8_qh32_qseqlen4_gqaratio32_lse_cprr_psE":                                                                                              "attention",
+		"void opus_moe_stage2_reduce_token_slot_route_output_kernel_gfx950<3584, 448, 2>(P)":                                                                     "finalize",
+		"void vllm::deepseek_v4_fused_ops::fusedDeepseekV4QNormRopeKVRopeQuantInsertKernel<X>(P)":                                                                "head_norm rope cache_write",
+		"void aiter::mxfp4_moe::moe_sort_quant::sort_quant_kernel_impl<385, 9, 16, 7168, 128, 1>(P)":                                                             "permute",
 		"nobody_knows": "",
 	} {
 		if got := words(classify.Default().Facts(name).Ops); got != want {
@@ -115,7 +122,8 @@ func TestOpsAgreeWithCategories(t *testing.T) {
 	}
 	names := corpus(t)
 	for path, column := range map[string]int{testdata.Shared(t, "labels/kernel-names.tsv"): 0,
-		testdata.Shared(t, "labels/kernel-categories.tsv"): 3, "testdata/heldout.tsv": 2, "testdata/public.tsv": 2} {
+		testdata.Shared(t, "labels/kernel-categories.tsv"): 3, "testdata/heldout.tsv": 2, "testdata/public.tsv": 2,
+		"testdata/late.tsv": 2} {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -48,6 +48,7 @@ func labelledNames(t *testing.T) []labelled {
 	read(testdata.Shared(t, "labels/kernel-categories.tsv"), 0, 3, -1, 2)
 	read("testdata/heldout.tsv", 0, 2, 1, -1)
 	read("testdata/public.tsv", 0, 2, 1, -1)
+	read("testdata/late.tsv", 0, 2, 1, -1)
 	projects := map[string]string{}
 	for _, l := range out {
 		if l.project != "" {
