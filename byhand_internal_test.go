@@ -19,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -1000,5 +1001,45 @@ func TestFusionsOfAStage(t *testing.T) {
 			f.PerStep != c.want {
 			t.Errorf("%v steps on %d GPUs: %+v, %+v, want %v", c.steps, c.gpus, x, f, c.want)
 		}
+	}
+}
+
+// TestOperatorsByKernels: rows of a model that is not known are of all layers of the pass, or of none.
+func TestOperatorsByKernels(t *testing.T) {
+	r := &Report{light: &roofline.Report{Operators: []roofline.Row{{LayerType: outsideLayers, Operator: "x", Time: 25},
+		{LayerType: onlyLayers, Operator: "y", Time: 50}}}}
+	p := &reportPart{d: &layer.Device{Passes: []layer.ForwardPass{{NumLayers: 12, Stage: layer.StageDecode}}},
+		wall: []time.Duration{100}, a: &layer.Analysis{},
+		types: map[layer.Place]profile.LayerType{{Pass: 0, Layer: 0}: "sliding"}}
+	r.addCounted(1, 0, p)
+	var got []string
+	for _, o := range r.Operators {
+		got = append(got, fmt.Sprint(o.Trace, o.Pass, " ", o.Stage, " ", o.Operator, " ", o.Layers, " ", o.Share))
+	}
+	same(t, "operators", got, "1 0 decode x 0 0.25", "1 0 decode y 12 0.5")
+	for at, want := range map[layer.Place]string{{Layer: -1}: outsideLayers, {Layer: 0}: "sliding"} {
+		if got := p.layerType(at); got != want {
+			t.Errorf("a kernel of layer %d is of %q, want %q", at.Layer, got, want)
+		}
+	}
+}
+
+// TestCopiesOfAPass: copies are activities of a pass, and no kernels.
+func TestCopiesOfAPass(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: 1000, Duration: 90_000, Thread: 1})
+	for i, kind := range []event.Kind{event.Kernel, event.Memcpy, event.Memset, event.Kernel} {
+		id, at := uint64(i+1), int64(2000+10_000*i)
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 10, Thread: 1,
+			Correlation: id})
+		b.Add(trace.EventData{Kind: kind, Name: "work", Start: at + 100, Duration: 500, Stream: 7, Correlation: id})
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPart("f", a, &a.Devices[0])
+	if len(p.copies) != 1 || p.copies[0] != 2 || a.Devices[0].Passes[0].Kernels != 4 {
+		t.Errorf("%v copies of %d activities, want 2 of 4", p.copies, a.Devices[0].Passes[0].Kernels)
 	}
 }

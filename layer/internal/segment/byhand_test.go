@@ -182,16 +182,6 @@ func TestBreaksBetweenPasses(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.foreign, got, c.want)
 		}
 	}
-	for _, c := range []struct {
-		foreign []int
-		per     int
-		want    string
-	}{{[]int{0, 2, 0, 2, 0, 0}, 2, "[1 3]"}, {[]int{2, 0, 2, 0, 2, 0}, 2, "[0 2 4]"}, {[]int{0, 0, 0, 0, 0, 0}, 3, "[2]"},
-		{[]int{0, 0, 0, 0, 0, 0, 0}, 3, "[2 5]"}, {[]int{0, 5}, 3, "[0]"}} {
-		if got := fmt.Sprint(everyPer(c.foreign, len(c.foreign), c.per)); got != c.want {
-			t.Errorf("%v every %d: %s, want %s", c.foreign, c.per, got, c.want)
-		}
-	}
 }
 
 // TestInputOfALayer: a layer begins with the norm before its mixer, or with its only norm.
@@ -396,11 +386,6 @@ func TestCountsOfNames(t *testing.T) {
 		}
 		if text := strings.Join(got, ", "); text != c.want {
 			t.Errorf("%v, of passes %v: %s, want %s", c.counts, c.passes, text, c.want)
-		}
-	}
-	for n, want := range map[int]float64{20: 1, 19: 1, 18: 0, 38: 1, 37: 0, 40: 1, 41: 0, 57: 1, 56: 0} {
-		if got := nearSupport(named(n), 20); got != want {
-			t.Errorf("a name that occurs %d times is near a multiple of 20: %v, want %v", n, got, want)
 		}
 	}
 }
