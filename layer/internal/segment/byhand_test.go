@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -488,6 +489,52 @@ func TestRareKernels(t *testing.T) {
 		foreign := foreignKernels(s, comb)
 		if n := len(foreign); n != c.units || foreign[0] != c.want || foreign[n-1] != 0 {
 			t.Errorf("a name %d times in %d units: %v", c.times, c.units, foreign)
+		}
+	}
+}
+
+// TestCostOfMissingKernels: one to three records are lost by themselves, more as a stretch. What would have taken longer
+// than the GPU idles is in another order, or costs much; of a stretch the GPU idles about as long as it takes.
+func TestCostOfMissingKernels(t *testing.T) {
+	ten := func(time Span) *Profile {
+		s := Stretch{Sequence: stack(1, 10), Time: make([]Span, 10), Gap: make([]Span, 10)}
+		for i := range s.Time {
+			s.Time[i] = time
+		}
+		return newProfile(s)
+	}
+	for _, c := range []struct {
+		time     Span
+		from, to int
+		idle     int64
+		want     float64
+	}{
+		{1000, 2, 2, 0, 0}, {1000, 2, 3, 0, 4.6}, {1000, 2, 4, 0, 7.02}, {1000, 2, 5, 0, 7.03},
+		{6000, 2, 3, 0, 4.6}, {6002, 2, 3, 0, 4.6 + 5}, {6002, 2, 3, 1, 4.6}, {10_000, 2, 5, 0, 7.03 + 5},
+		{10_000, 2, 6, 0, 7.04 + 16 + math.Log(43./3)}, {10_000, 2, 6, 40_000, 7.04},
+		{10_000, 2, 6, 83_000, 7.04 + math.Log(2)},
+		{10_000, 2, 6, 1e7, 7.04 + 3}, {10_000, 0, 4, 1e7, 7.04}, {10_000, 6, 10, 1e7, 7.04}, {10_000, 5, 9, 1e7, 7.04 + 3},
+	} {
+		if got := ten(c.time).skip(c.from, c.to, c.idle); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("kernels %d to %d of %d ns each in %d ns: %v, want %v", c.from, c.to, c.time, c.idle, got, c.want)
+		}
+	}
+	of := func(letters string) Stretch { // of 1 µs each
+		s := Stretch{Sequence: &Sequence{}}
+		for i, base := range strings.ToLower(letters) {
+			s.ID, s.Base, s.Role = append(s.ID, int32(letters[i])), append(s.Base, base), append(s.Role, other)
+			s.Time, s.Gap = append(s.Time, 1000), append(s.Gap, 0)
+		}
+		return s
+	}
+	for letters, want := range map[string]float64{ // a capital is another tile
+		"abcdefghij": 10 * .01, "abcdefghijabcdefghij": 20*.01 + 2, "abcdexfghij": 10*.01 + 7,
+		"abcdexyfghij": 10*.01 + 7 + 4, "abcdeghij": 9*.01 + 4.6, "abcdehij": 8*.01 + 7.02, "bcdefghij": 9*.01 + 4.6,
+		"abcdefghi": 9*.01 + 4.6, "abcdefghijx": 10*.01 + 7, "abcdeFghij": 9*.01 + 1.5,
+		"xabcdefghij": 10*.01 + 3 + 4.5 + 2, "xyabcdefghij": 10*.01 + 3 + 2*4.5 + 2,
+	} {
+		if got := decode(of(letters), []*Profile{newProfile(of("abcdefghij"))}, math.Inf(1)).Cost; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", letters, got, want)
 		}
 	}
 }
