@@ -80,9 +80,8 @@ func (r *Report) bound() {
 	if runs > mostRuns {
 		// Those with findings, then the first by name; by name again.
 		order := slices.Clone(r.Runs)
-		slices.SortStableFunc(order, func(a, b Run) int {
-			return cmp.Compare(stat.Int(len(b.Findings) > 0), stat.Int(len(a.Findings) > 0))
-		})
+		none := func(r *Run) int { return stat.Int(len(r.Findings) == 0) }
+		slices.SortStableFunc(order, func(a, b Run) int { return cmp.Compare(none(&a), none(&b)) })
 		r.Runs = order[:mostRuns]
 		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
 	}
