@@ -182,8 +182,7 @@ func none(list []string) string { return cmp.Or(table.Lines(list...), table.None
 
 func (m *page) kernels(r *Report, s *StageReport) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "GPU time %s, busy %s of %s, %s", fromUS(s.GPUTimeUS), fromUS(s.BusyUS), fromUS(s.SpanUS),
-		table.Counted(s.Launches, "launch", "launches"))
+	fmt.Fprintf(&b, "GPU time %s in %s", fromUS(s.GPUTimeUS), table.Counted(s.Launches, "launch", "launches"))
 	if s.Devices > 1 {
 		fmt.Fprintf(&b, " on %d GPUs (times are sums over them)", s.Devices)
 	}
@@ -192,11 +191,12 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		if x := s.Exposure; x != nil && x.Steps > 0 { // which counts each device's
 			complete *= x.CompleteSteps / float64(x.Steps)
 		}
-		b.WriteString(", " + table.Steps(s.Steps, complete))
+		b.WriteString("; in " + table.Steps(s.Steps, complete))
 		if s.Batch > 0 {
 			fmt.Fprintf(&b, " of %s", table.Counted(s.Batch, "request", "requests"))
 		}
 	}
+	fmt.Fprintf(&b, ", busy %s of %s", fromUS(s.BusyUS), fromUS(s.SpanUS))
 	m.para("%s.", b.String())
 	if s.Outside > 0 && s.Steps > 0 {
 		m.para("Outside steps: %s, %s; the first is %s.", table.Counted(s.Outside, "launch", "launches"), nanos(s.OutsideNS),

@@ -151,15 +151,15 @@ func TestHeadOfAStage(t *testing.T) {
 		s    StageReport
 		want string
 	}{
-		{StageReport{Launches: 1, Devices: 1}, "1 launch."},
-		{StageReport{Launches: 2, Devices: 2}, "2 launches on 2 GPUs (times are sums over them)."},
-		{StageReport{Launches: 2, Steps: 1}, "2 launches, 1 step."},
+		{StageReport{Launches: 1, Devices: 1}, "in 1 launch, busy"},
+		{StageReport{Launches: 2, Devices: 2}, "in 2 launches on 2 GPUs (times are sums over them), busy"},
+		{StageReport{Launches: 2, Steps: 1}, "2 launches; in 1 step, busy 0 of 0."},
 		{StageReport{Launches: 2, Steps: 1, Exposure: &Exposure{Steps: 1, CompleteSteps: 0.5}},
-			"2 launches, 1 step (cut ones count in part: 0.50)."},
+			"2 launches; in 1 step (cut ones count in part: 0.50), busy"},
 		{StageReport{Launches: 2, Steps: 3, Exposure: &Exposure{Steps: 6, CompleteSteps: 5}},
-			"2 launches, 3 steps (cut ones count in part: 2.50)."},
-		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
-		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
+			"2 launches; in 3 steps (cut ones count in part: 2.50), busy"},
+		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches; in 1 step of 1 request, busy"},
+		{StageReport{Launches: 2, Batch: 1}, "2 launches, busy 0 of 0."},
 		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"},
 			"Outside steps: 1 launch, 0; the first is copy."},
 		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
