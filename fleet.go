@@ -273,10 +273,7 @@ func (o *DigestOptions) digestFile(ctx context.Context, run string, f trace.File
 	if err != nil {
 		return nil, err
 	}
-	a, err := layer.Analyze(ctx, t, o.Layers)
-	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
-		a, err = layer.Analyze(ctx, t, layer.Options{})
-	}
+	a, err := layer.AnalyzeAnyway(ctx, t, o.Layers)
 	if err != nil {
 		return nil, err
 	}

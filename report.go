@@ -3,7 +3,6 @@ package strata
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -300,11 +299,7 @@ func (r *Report) note(format string, args ...any) {
 
 // analyzePart finds passes and layers of one trace.
 func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (*reportPart, error) {
-	a, err := layer.Analyze(ctx, part.Trace, o.Layers)
-	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
-		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Path, err)
-		a, err = layer.Analyze(ctx, part.Trace, layer.Options{})
-	}
+	a, err := layer.AnalyzeAnyway(ctx, part.Trace, o.Layers)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", part.Path, err)
 	}

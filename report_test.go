@@ -158,6 +158,25 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 	}
 }
 
+// TestReportOfAnotherModel: a config that contradicts the trace comes before what takes time, and no line says that none
+// was found.
+func TestReportOfAnotherModel(t *testing.T) {
+	config, err := profile.ResolveConfig("llama-3.1-70b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reported(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
+		strata.ReportOptions{Layers: layer.Options{Config: config}})
+	if len(r.Findings) == 0 || r.Findings[0].Kind != finding.OtherModel {
+		t.Fatalf("findings %v", r.Findings)
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; strings.Contains(f.Evidence, "No model config was found") {
+			t.Errorf("%s: %s", f.Text, f.Evidence)
+		}
+	}
+}
+
 // TestWhatDoubtsCausesOnly: work without launch calls is one finding, with one fix, and comes after what takes time;
 // time outside of annotated steps is not mended by annotating them.
 func TestWhatDoubtsCausesOnly(t *testing.T) {

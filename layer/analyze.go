@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -58,6 +59,19 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, erro
 		return nil, err
 	}
 	return a, nil
+}
+
+// AnalyzeAnyway is [Analyze], without what the options say of the model where the trace contradicts that or shows
+// nothing of it. [Analysis.Refused] then says what.
+func AnalyzeAnyway(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, error) {
+	a, err := Analyze(ctx, t, opts)
+	if refused := err; errors.Is(err, ErrNoEvidence) || errors.Is(err, ErrContradiction) {
+		if a, err = Analyze(ctx, t, Options{Rules: opts.Rules, Mapping: opts.Mapping,
+			ForceMapping: opts.ForceMapping}); err == nil {
+			a.Refused = refused
+		}
+	}
+	return a, err
 }
 
 // newAnalysis makes an analysis whose devices are empty.

@@ -20,6 +20,11 @@ const fullCoverage = 0.9
 // on the GPU with most work.
 func (a *Analysis) Findings() []finding.Finding {
 	var out []finding.Finding
+	if a.Refused != nil {
+		what := strings.TrimPrefix(a.Refused.Error(), "layer: ")
+		out = append(out, finding.Finding{Kind: finding.OtherModel, Text: finding.OtherModel.Info().Title,
+			Evidence: table.UpperFirst(what) + ".", Confidence: finding.High, Advice: finding.OtherModel.Info().Advice})
+	}
 	if h := &a.Health; h.Status == trace.HealthDegraded || h.Status == trace.HealthUnusable {
 		f := finding.Finding{Kind: finding.Health, Code: string(h.Status), Text: "Recording is " + string(h.Status),
 			Confidence: finding.High}

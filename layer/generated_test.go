@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // decodes are three eager decode passes.
@@ -126,6 +130,24 @@ func TestContradictionsOfGeneratedTraces(t *testing.T) {
 		_, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
 		if !errors.Is(err, layer.ErrContradiction) || !strings.Contains(err.Error(), "24") {
 			t.Errorf("%d layers: %v", n, err)
+		}
+	}
+	// Without it, the layers are those that the trace shows, a user's rules stay, and a finding says what was left out.
+	own := classify.Rule{ID: "mine", Category: "mine", When: classify.Pattern{Substring: []string{"norm"}}}
+	for n, refused := range map[int]bool{24: false, 17: true} {
+		a, err := layer.AnalyzeAnyway(t.Context(), tr, layer.Options{NumLayers: n, Rules: []classify.Rule{own}})
+		if err != nil || a.Devices[0].NumLayers != 24 || (a.Refused != nil) != refused {
+			t.Fatalf("%d layers, anyway: %+v, %v", n, a, err)
+		}
+		mine := 0
+		for k := range a.Devices[0].Kernels() {
+			mine += stat.Int(k.Category() == "mine")
+		}
+		said := slices.ContainsFunc(a.Findings(), func(f finding.Finding) bool {
+			return f.Kind == finding.OtherModel && strings.Contains(f.Evidence, "17") && f.Do != ""
+		})
+		if mine == 0 || said != refused {
+			t.Errorf("%d layers, anyway: %d kernels of the user's rule, said %t", n, mine, said)
 		}
 	}
 	if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: -1}); !errors.Is(err, layer.ErrRange) {

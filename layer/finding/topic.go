@@ -55,6 +55,8 @@ var kindDepths = map[Kind]depth{
 		"Work outside passes may be another model, a warm-up, or passes that were not recognised.", "segmentation.md"},
 	ServingPath: {"The server's arguments or its framework's defaults, compared with the graphs and compiled code in " +
 		"the window.", "Arguments that the server changed at run time are not in server_args.json.", hostPage},
+	OtherModel: {"The layers of the config, compared with how often kernels repeat in a pass.",
+		"Another model with as many layers looks the same where no sizes were recorded.", "speed-of-light.md"},
 	Doubt: {"Each doubt has a code of its own; `strata explain CODE` explains it.", "", hostPage},
 	IdleTime: {"Gaps between the activities of one GPU, each cut at the calls of the thread that launches next.",
 		"The gain is an upper bound: work that no longer waits may wait for something else.", hostPage},

@@ -49,6 +49,7 @@ type walk struct {
 	bySizes bool                 // they are known by sizes, not by the path
 
 	scrambled      bool              // the records are
+	refused        bool              // a config was given that is not of this model
 	uncounted      bool              // the plan's sizes on one rank are not known
 	contradictions map[string]string // of recorded sizes to the plan's, by operator
 

@@ -163,6 +163,8 @@ func (r *measured) missing(g group) (why, do string) {
 		return "The GPU is not known.", "Name the GPU: `--gpu H100` (of `strata light`: `--device H100`)."
 	case r.withheld:
 		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
+	case r.walk.refused:
+		return "The model config that was given is of another model.", "Pass " + r.walk.wanted() + "."
 	case r.walk.model == nil:
 		return "No model config was found, and the inputs of these operators were not recorded.",
 			"Pass " + r.walk.wanted() + "."

@@ -84,12 +84,26 @@ func (e *Env) Analyze(ctx context.Context, read trace.Options) (*layer.Device, e
 // AnalyzeTrace finds the passes and layers of a trace that is loaded already,
 // by the published rule where --boundaries asks for that.
 func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
-	e.Step("finding passes and layers", 0, 0)
-	analyze := layer.Analyze
-	if e.Boundaries == published.AnchorOpens {
-		analyze = published.Analyze
+	return e.analyzeTrace(ctx, t, o, layer.Analyze)
+}
+
+// AnalyzeAnyway is [Env.AnalyzeTrace], without what is known about the model where that contradicts the trace.
+func (e *Env) AnalyzeAnyway(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
+	a, err := e.analyzeTrace(ctx, t, o, layer.AnalyzeAnyway)
+	if err == nil && a.Refused != nil {
+		e.Notef("%s: %v; passes are those that the trace shows by itself", e.TraceName(), a.Refused)
 	}
-	a, err := analyze(ctx, t, o)
+	return a, err
+}
+
+type analyze func(context.Context, *trace.Trace, layer.Options) (*layer.Analysis, error)
+
+func (e *Env) analyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options, by analyze) (*layer.Analysis, error) {
+	e.Step("finding passes and layers", 0, 0)
+	if e.Boundaries == published.AnchorOpens {
+		by = published.Analyze
+	}
+	a, err := by(ctx, t, o)
 	e.progress.clear()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
@@ -114,16 +128,6 @@ func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, e
 		return nil, err
 	}
 	return of.AnalyzeAnyway(ctx, t, o)
-}
-
-// AnalyzeAnyway is [Env.AnalyzeTrace], without what is known about the model where that contradicts the trace.
-func (e *Env) AnalyzeAnyway(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
-	a, err := e.AnalyzeTrace(ctx, t, o)
-	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
-		e.Notef("%v; passes are those that the trace shows by itself", err)
-		a, err = e.AnalyzeTrace(ctx, t, layer.Options{})
-	}
-	return a, err
 }
 
 // LoadRanks is [Env.LoadAnalysis] for every rank of a directory, or for all files that a pattern names, in their

@@ -2,7 +2,6 @@ package programs
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"math"
 	"strings"
@@ -59,12 +58,7 @@ func exportKernels(ctx context.Context, env *app.Env, o kernelExportOptions) err
 	if err != nil {
 		return err
 	}
-	a, err := env.AnalyzeTrace(ctx, t, model)
-	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
-		// the rows are worth having in any case
-		env.Notef("%v; passes and layers are those that the trace shows by itself", err)
-		a, err = env.AnalyzeTrace(ctx, t, layer.Options{})
-	}
+	a, err := env.AnalyzeAnyway(ctx, t, model)
 	if err != nil {
 		return err
 	}
