@@ -68,8 +68,8 @@ func TestRestsBetweenPasses(t *testing.T) {
 	}
 }
 
-// TestBoundsAfterSampling: where work follows without an embedding, a pass begins after the last kernel that samples, or
-// where the GPU rests between it and the work.
+// TestBoundsAfterSampling: where work follows without an embedding, a pass begins after the last kernel that samples,
+// or where the GPU rests between it and the work.
 func TestBoundsAfterSampling(t *testing.T) {
 	const works = "wxwxwxwxwx"
 	for letters, want := range map[string]string{works + "sabc" + works: "[11]", works + "ssbc" + works: "[12]",
@@ -158,8 +158,8 @@ func TestWhatFollowsTheLayers(t *testing.T) {
 	}
 }
 
-// TestBreaksBetweenPasses: units with at least two foreign kernels, and half of what the fullest has, break passes where
-// two thirds of their distances are a tenth of the median off at most; of units within three the fullest does.
+// TestBreaksBetweenPasses: units with at least two foreign kernels, and half of what the fullest has, break passes
+// where two thirds of their distances are a tenth of the median off at most; of units within three the fullest does.
 func TestBreaksBetweenPasses(t *testing.T) {
 	for _, c := range []struct {
 		foreign map[int]int // by unit
@@ -493,8 +493,8 @@ func TestRareKernels(t *testing.T) {
 	}
 }
 
-// TestCostOfMissingKernels: one to three records are lost by themselves, more as a stretch. What would have taken longer
-// than the GPU idles is in another order, or costs much; of a stretch the GPU idles about as long as it takes.
+// TestCostOfMissingKernels: one to three records are lost by themselves, more as a stretch. What would have taken
+// longer than the GPU idles is in another order, or costs much; of a stretch the GPU idles about as long as it takes.
 func TestCostOfMissingKernels(t *testing.T) {
 	ten := func(time Span) *Profile {
 		s := Stretch{Sequence: stack(1, 10), Time: make([]Span, 10), Gap: make([]Span, 10)}
@@ -535,6 +535,72 @@ func TestCostOfMissingKernels(t *testing.T) {
 	} {
 		if got := decode(of(letters), []*Profile{newProfile(of("abcdefghij"))}, math.Inf(1)).Cost; math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", letters, got, want)
+		}
+	}
+}
+
+// TestWeighedGuesses: without mixers a count needs four fifths of the best support, or two fifths where units are
+// alike: 0.7 of their kernels are those of the unit before. Less than 0.35 of them are no units.
+func TestWeighedGuesses(t *testing.T) {
+	for _, c := range []struct {
+		common  int // of ten kernels of each unit
+		support float64
+		want    bool
+	}{{7, 0.79, true}, {6, 0.79, false}, {6, 0.8, true}, {7, 0.39, false}, {7, 0.4, true}, {4, 0.8, true}, {3, 0.8, false},
+		{10, 0.4, true}, {3, 1, false}} {
+		s := &Sequence{}
+		for l := range 8 {
+			for i := range 10 {
+				id := int32(i)
+				if i >= c.common {
+					id = int32(100 + 10*l + i)
+				}
+				s.add(id, other)
+			}
+		}
+		if got := weigh(s, &Guess{N: 8, Support: c.support}, 1); got != c.want {
+			t.Errorf("%d of 10 kernels in common, support %v: %v, want %v", c.common, c.support, got, c.want)
+		}
+	}
+}
+
+// TestDoubtsByHand: eight layers need two mixers to be known; a layer that is like no other, and lacks the mixer, is an
+// eighth of them.
+func TestDoubtsByHand(t *testing.T) {
+	for mixers, want := range map[int]bool{0: true, 1: true, 2: false, 8: false} {
+		s := layersOf(8)
+		c, ok := Layers(s, 8)
+		left := mixers
+		for i, r := range s.Role {
+			if left--; r != mixer {
+				left++
+			} else if left < 0 {
+				s.Role[i] = other
+			}
+		}
+		if d := Doubt(s, c, false); !ok || d.Nameless != want || d.Drafts || d.Uneven != 0 || d.Unstarted != 0 ||
+			d.Single != 0 {
+			t.Errorf("%d mixers in eight layers: %+v", mixers, d)
+		}
+	}
+	s := layersOf(8)
+	c, _ := Layers(s, 8)
+	if d := Doubt(s, c, true); d.Unlike != 0 || d.Outside != 0 || d.Parts || !d.Guessed {
+		t.Errorf("eight equal layers: %+v", d)
+	}
+	unlike(s, c, 3)
+	if d := Doubt(s, c, false); d.Unlike != 1./8 || d.Single != 1./8 || d.Unstarted != 1./8 || d.Guessed {
+		t.Errorf("one of eight layers is unlike the others: %+v", d)
+	}
+}
+
+// TestPartOfAStretch: a part is open at the ends of the stretch that it holds.
+func TestPartOfAStretch(t *testing.T) {
+	s := Stretch{Sequence: stack(1, 6), Time: make([]Span, 6), Gap: make([]Span, 6)}
+	for span, want := range map[[2]int]Cuts{{0, 6}: {true, true}, {0, 3}: {true, false}, {3, 6}: {false, true},
+		{1, 5}: {false, false}} {
+		if got := s.part(span[0], span[1]); got.Open != want || got.Len() != span[1]-span[0] {
+			t.Errorf("kernels %v: %d, open at %v; want %v", span, got.Len(), got.Open, want)
 		}
 	}
 }
