@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
@@ -50,6 +51,11 @@ func (n *Name) shortFunction(fn string) string {
 	// Kernels of the CuTe DSL: module and class in one word, then the types of their arguments.
 	if s, _, ok := strings.Cut(fn, "_object_at_"); ok {
 		fn = strings.TrimPrefix(s, "kernel_cutlass_kernel_")
+		return fn[max(0, strings.IndexFunc(fn, unicode.IsUpper)):]
+	}
+	// AITER's Triton kernels: the function, then the constants that it is compiled with, in capitals.
+	if before, after, ok := strings.Cut(fn, constantsAfter); ok && after != "" && wordmatch.IsUpper(after[0]) {
+		return before + constantsAfter[:len(constantsAfter)-1]
 	}
 	if t := tile(n); t != "" && len(fn) >= labels.long {
 		if before, _, ok := strings.Cut(fn, t); ok {
@@ -58,6 +64,9 @@ func (n *Name) shortFunction(fn string) string {
 	}
 	return fn
 }
+
+// constantsAfter is before the constants in the name of a compiled function.
+const constantsAfter = "_kernel_"
 
 // macroTile opens the part of a Tensile name that says its tile.
 const macroTile = "MT"
