@@ -110,12 +110,7 @@ func analyseAll(ctx context.Context, sources []Source, options func(Source) laye
 			return nil, errNoTrace
 		}
 		g.Go(func() (err error) {
-			o := options(s)
-			if out[i], err = layer.Analyze(ctx, s.Trace, o); err != nil && ctx.Err() == nil {
-				out[i], err = layer.Analyze(ctx, s.Trace,
-					layer.Options{Rules: o.Rules, Mapping: o.Mapping, ForceMapping: o.ForceMapping})
-			}
-			if err != nil {
+			if out[i], err = layer.AnalyzeAnyway(ctx, s.Trace, options(s)); err != nil {
 				return fmt.Errorf("triage: %s: %w", s.Path, err)
 			}
 			return nil

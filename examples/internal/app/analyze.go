@@ -90,10 +90,17 @@ func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options)
 // AnalyzeAnyway is [Env.AnalyzeTrace], without what is known about the model where that contradicts the trace.
 func (e *Env) AnalyzeAnyway(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
 	a, err := e.analyzeTrace(ctx, t, o, layer.AnalyzeAnyway)
-	if err == nil && a.Refused != nil {
-		e.Notef("%s: %v; passes are those that the trace shows by itself", e.TraceName(), a.Refused)
+	if err == nil {
+		e.NoteRefused(e.TraceName(), a)
 	}
 	return a, err
+}
+
+// NoteRefused says what of a model that was given is not of a trace.
+func (e *Env) NoteRefused(name string, a *layer.Analysis) {
+	if a.Refused != nil {
+		e.Notef("%s: %v; passes and layers are those that the trace shows by itself", name, a.Refused)
+	}
 }
 
 type analyze func(context.Context, *trace.Trace, layer.Options) (*layer.Analysis, error)

@@ -117,3 +117,27 @@ func TestGPUsAddUp(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigOfAnotherModelIsSaid: every command with the flag --config says that the config's layers are not those of
+// the demo, once, or fails with it.
+func TestConfigOfAnotherModelIsSaid(t *testing.T) {
+	path, tried := filepath.Join(t.TempDir(), "run-TP-0.trace.json.gz"), 0
+	if err := os.WriteFile(path, demo.Trace(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []string{"report", "answer", "layers", "breakdown", "light", "triage", "host", "what-if", "fleet",
+		"digest", "export", "perfetto"} {
+		if !strings.Contains(run(t, "", c, "--help").Stdout, "--config ") {
+			continue
+		}
+		tried++
+		r := run(t, "", c, path, "--config", "llama-3.1-405b")
+		if n := strings.Count(r.Stderr, "126 layers") + strings.Count(r.Stdout, "the config says 126 layers"); n == 0 ||
+			strings.Count(r.Stderr, "126 layers") > 1 {
+			t.Errorf("%s: exit code %d, said %d times: %s", c, r.Code, n, r.Stderr)
+		}
+	}
+	if tried < 8 {
+		t.Errorf("%d commands have the flag", tried)
+	}
+}

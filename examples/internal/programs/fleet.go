@@ -7,10 +7,12 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 )
@@ -178,6 +180,13 @@ func (o *fleetOptions) find(ctx context.Context, env *app.Env) (*strata.Ranks, s
 	}
 	d.Open, d.Commit, d.Date, d.Keep = env.LoadOptions(), o.commit, o.date, o.keep
 	d.Progress = func(done, total int) { env.Count("ranks", done, total) }
+	var once sync.Once
+	d.Analyzed = func(_ context.Context, f trace.File, a *layer.Analysis) error {
+		if a.Refused != nil { // of one rank, as all are of one model
+			once.Do(func() { env.NoteRefused(f.Path, a) })
+		}
+		return nil
+	}
 	ranks, err := strata.FindRanks(ctx, env.Args, d.Open)
 	if err != nil {
 		return nil, d, err

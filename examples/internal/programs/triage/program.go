@@ -290,6 +290,9 @@ func (o *options) loadAll(ctx context.Context, env *app.Env, path string, layers
 	}
 	env.Step("finding passes and layers", 0, 0)
 	in, err := triage.NewInput(ctx, formal, mapping, layers)
+	for i, a := range in.Formal {
+		env.NoteRefused(in.FormalPaths[i], a)
+	}
 	if in.Server = ours; ours == (triage.Server{}) {
 		in.Server = server
 	}
