@@ -41,13 +41,14 @@ func (s *stage) pass(instance int, joined bool, scale float64, before string, n 
 // Open are scripts that rules may be read from.
 func Open() []Script {
 	return []Script{switchScript(), nemotronScript(), blipScript(), debertaScript(), cohereScript(),
-		rwkvScript(), maeScript(), zambaScript()}
+		rwkvScript(), maeScript(), zambaScript(), graniteScript(), olmoScript(), ibertScript(),
+		jambaScript()}
 }
 
 // Closed are scripts that nothing is fitted to.
 func Closed() []Script {
-	return []Script{ledScript(), xlstmScript(), ibertScript(), speechScript(), graniteScript(), data2vecScript(),
-		olmoScript()}
+	return []Script{ledScript(), xlstmScript(), speechScript(), data2vecScript(), nextScript(), falconScript(),
+		lfmScript()}
 }
 
 // Written returns the cases of scripts, by how much of the host is recorded.
@@ -81,6 +82,7 @@ var operations = map[string]string{
 	"recip": elementwise("reciprocal_kernel_cuda"), "sqrt": elementwise("sqrt_kernel_cuda"),
 	"where": elementwise("where_kernel_impl"), "cmp": elementwise("CompareFunctor<long>"),
 	"mfill": elementwise("masked_fill_kernel"), "fill": elementwise("FillFunctor<float>"),
+	"cos": elementwise("cos_kernel_cuda"), "sin": elementwise("sin_kernel_cuda"),
 	"maxi": elementwise("maximum_kernel_cuda"), "logsig": elementwise("log_sigmoid_forward_kernel"),
 	"muls": elementwise("AUnaryFunctor<c10::BFloat16,c10::BFloat16,c10::BFloat16,at::native::binary_internal::MulFunctor<float>>"),
 	"div":  elementwise("BinaryFunctor<float,float,float,at::native::binary_internal::DivFunctor<float>>"),
@@ -468,4 +470,84 @@ func olmoScript() Script {
 			}, "rms g.lm step")
 		}
 	}}
+}
+
+// decoder lays a prefill and five steps of a model of n layers that generates.
+func decoder(name, before string, n int, layer func(s *stage, i int, prefill bool) string, after string) Script {
+	return Script{name, []int{n}, func(s *stage) {
+		for k := range 6 {
+			s.pass(0, false, slower(k == 0), before, n, func(i int) string { return layer(s, i, k == 0) }, after)
+		}
+	}}
+}
+
+const gatedFeed = "g.gate silu g.up mul g.down "
+
+// experts is a loop over those that have tokens, which the router chose.
+func (s *stage) experts(prefill bool) string {
+	out := "g.router cast sm topk cast fill scat copy sum cmp nz"
+	for range 3 + s.Intn(mostExperts(prefill)) {
+		out = join(out, "idx waits:dtoh idx", either(s.Intn(2) == 0, "g.e1 silu g.e2 mul g.e3", "g.e4 silu g.e5 mul g.e6"),
+			"idx mul iadd")
+	}
+	return out
+}
+
+// Norms and two products within the state-space mixer, whose scan is a loop; experts in every second layer.
+func jambaScript() Script {
+	return decoder("Jamba, transformers, eager", "emb arange", 16, func(s *stage, i int, prefill bool) string {
+		conv, tokens := "copy copy mul sum add silu", 1
+		if prefill {
+			conv, tokens = "convd copy silu", 6
+		}
+		mix := join("g.in", conv, "copy g.x rms rms rms g.dt copy exp neg softplus mul exp mul mul mul cast",
+			repeated(tokens, "mul add cast g.bmm copy"), either(prefill, "cat", ""), "mul add silu mul g.out")
+		if i%8 == 4 {
+			mix = "g.q g.k g.v cat cat flash g.o"
+		}
+		return join("rms", mix, "add rms", either(i%2 == 1, s.experts(prefill), gatedFeed), "add")
+	}, "rms g.lm cast step")
+}
+
+// A gated delta rule in three of four layers, gated attention in the fourth; experts and a shared one.
+func nextScript() Script {
+	const norm, l2 = "cast pow mean adds rsqrt mul adds mul cast", "mul sum adds rsqrt mul"
+	return decoder("Qwen3-Next, transformers, eager", "emb arange g.freq cat cos sin", 24,
+		func(s *stage, i int, prefill bool) string {
+			conv, core := "cat copy convd silu", join(l2, l2,
+				"copy cast cast cast muls exp mul mul sum sub mul mul add mul sum copy")
+			if prefill {
+				conv, core = "convd silu", join(l2, l2,
+					"copy cast cast cast fill fill muls mul mul scan sub exp tril mul g.kk mul neg mfill",
+					repeated(12, "copy copy mul sum add copy"), "add g.tv exp mul g.tk fill tril",
+					repeated(3, "g.qk mul mfill g.vs sub exp mul g.qs g.av add copy exp mul sub exp mul g.kv add"), "copy cast")
+			}
+			mix := join("g.qkvz g.ba cat", conv, "sigmoid cast exp neg cast add softplus mul idx idx", core,
+				"cast pow mean adds rsqrt mul mul cast silu mul cast g.out")
+			if i%4 == 3 {
+				mix = join("g.qg copy", norm, "g.k", norm, "g.v rot rot cat cat cat cat flash sigmoid mul g.o")
+			}
+			return join(norm, mix, "add", norm, s.experts(prefill), gatedFeed, "g.sg sigmoid mul add add")
+		}, join(norm, "g.lm step"))
+}
+
+// A state space and attention beside each other behind one norm.
+func falconScript() Script {
+	return decoder("Falcon-H1, transformers, eager", "emb muls arange g.freq cat", 24,
+		func(_ *stage, _ int, prefill bool) string {
+			return join("rms muls", mambaSteps(prefill), "muls muls g.q g.k muls g.v rot rot cat cat flash g.o muls add add rms",
+				"g.up g.gate muls silu mul g.down muls add")
+		}, "rms g.lm muls step")
+}
+
+// A short convolution between two gates in most layers, attention with norms of heads in the others.
+func lfmScript() Script {
+	full := []int{2, 5, 8, 10, 12, 14}
+	return decoder("LFM2, transformers, eager", "emb arange g.freq cat", 16, func(_ *stage, i int, prefill bool) string {
+		mix := join("g.in mul", either(prefill, "fill convd", "copy copy mul sum"), "mul copy g.out")
+		if slices.Contains(full, i) {
+			mix = "g.q rms g.k rms g.v rot rot cat cat flash g.o"
+		}
+		return join("rms", mix, "add rms g.w1 silu g.w3 mul g.w2 add")
+	}, "rms g.lm step")
 }

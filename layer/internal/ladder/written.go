@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // Without fused kernels a norm is a handful of single operations: the input as a float, its square, the mean of that,
@@ -27,6 +28,8 @@ const (
 	rsqrtStep        // the reciprocal root
 	softmaxStep      // the weights of attention, or those of experts
 	pickStep         // the largest of a row, or the sum
+	sumStep          // of two tensors, as of the residual stream
+	chooseStep       // the largest ones of a row, or their order
 )
 
 // writtenSteps reads the steps of names.
@@ -53,6 +56,10 @@ func writtenSteps(facts []classify.Facts) []step {
 			if f.Role == classify.RoleOther {
 				out[i] = inputStep
 			}
+		case classify.RoleAdd:
+			out[i] = sumStep
+		case classify.RoleTopK:
+			out[i] = chooseStep
 		case classify.RoleAddScalar:
 			out[i] = inputStep
 		case classify.RoleElementwise:
@@ -83,7 +90,7 @@ func writtenParts(s *Sequence, steps []step) {
 	is := func(i int, steps ...step) bool { return slices.Contains(steps, at(i)) }
 	// past returns the first kernel from i on, or back, that is no single operation on elements.
 	past := func(i, by int) int {
-		for is(i, pointStep, plainStep, copyStep, inputStep) {
+		for is(i, pointStep, sumStep, plainStep, copyStep, inputStep) {
 			i += by
 		}
 		return i
@@ -101,7 +108,7 @@ func writtenParts(s *Sequence, steps []step) {
 				s.Role[i] = roleActivation
 			}
 		case softmaxStep:
-			if to := past(i+1, 1); at(to) == pickStep {
+			if to := past(i+1, 1); is(to, pickStep, chooseStep) {
 				s.Role[i] = RoleOther // experts, or tokens, are chosen by these weights
 			} else if isProduct(to) && isProduct(past(i-1, -1)) {
 				s.Role[i] = RoleMixer
@@ -112,7 +119,7 @@ func writtenParts(s *Sequence, steps []step) {
 				continue
 			}
 			from := i
-			if is(from-1, pointStep, plainStep) { // the square
+			if is(from-1, pointStep, sumStep, plainStep) { // the square
 				from--
 			}
 			if center := past(from-1, -1); at(center) == meanStep && center >= from-normSpan {
@@ -124,7 +131,146 @@ func writtenParts(s *Sequence, steps []step) {
 			for k := from; k <= root; k++ {
 				s.Role[k] = RoleOther
 			}
-			s.Role[from] = RoleNorm
+			if s.Role[from] = RoleNorm; !ofStream(s, steps, from, root) {
+				s.Role[from] = RoleOther
+			}
 		}
 	}
+	writtenMixers(s, steps)
+}
+
+// ofStream says whether a norm is of the residual stream, and not of heads or of a state: its input is a sum, or what
+// no single operation made, or a sum follows it, or it is the first one. It begins at kernel i and has its root later.
+func ofStream(s *Sequence, steps []step, i, root int) bool {
+	k := i - 1
+	for k >= 0 && (steps[s.ID[k]] == copyStep || steps[s.ID[k]] == inputStep) && s.Role[k] != roleEmbed {
+		k--
+	}
+	if k < 0 || steps[s.ID[k]] == sumStep || steps[s.ID[k]] == otherStep && s.Role[k] != roleActivation &&
+		s.Role[k] != RoleGemm {
+		return true
+	}
+	for k := root + 1; k < min(root+normEnd, s.Len()); k++ {
+		if steps[s.ID[k]] == sumStep {
+			return true
+		}
+		if steps[s.ID[k]] == otherStep {
+			break
+		}
+	}
+	for ; k >= 0; k-- {
+		switch s.Role[k] {
+		case RoleNorm:
+			return false
+		case roleEmbed, roleSample:
+			return true
+		}
+	}
+	return true
+}
+
+// normEnd is how many kernels of a norm follow its root, and the first one after them: products with the input and the
+// weights, and a cast between them.
+const normEnd = 5
+
+// A part is a norm of the residual stream and what follows it up to the next one.
+type part struct {
+	from, to int
+	kind     partKind
+	at       int // the kernel that shows the kind
+}
+
+// partKind is what a part does. Of two kinds that a part shows the later one counts.
+type partKind uint8
+
+const (
+	idlePart   partKind = iota // no two products
+	feedPart                   // nothing but operations on elements is between two products
+	movePart                   // what is between two products moves, joins, sums or scans
+	choosePart                 // it chooses experts
+	mixPart                    // it has a kernel that is known to mix tokens
+)
+
+// writtenMixers gives parts that mix tokens in single operations, as a state space does or a delta rule, the role of a
+// mixer: where some parts are known to feed forward, the others between two products do more than an activation does.
+// What follows a part that mixes each time is the other half of its layer, and feeds forward, too. An activation that
+// no product separates from a mixer is the mixer's own.
+func writtenMixers(s *Sequence, steps []step) {
+	parts, feeds := partsOf(s, steps)
+	var kinds [mixPart + 1]int
+	after, last := 0, idlePart
+	for _, p := range parts {
+		if kinds[p.kind]++; p.kind == movePart && last == mixPart {
+			after++
+		}
+		if p.kind != idlePart {
+			last = p.kind
+		}
+	}
+	working := len(parts) - kinds[idlePart]
+	mixes := feeds && partsInTurns*kinds[movePart] >= working && !segment.AtLeast(after, mostAfter, kinds[movePart])
+	for _, p := range parts {
+		switch {
+		case p.kind == feedPart:
+			s.Role[p.at] = roleActivation
+		case p.kind == movePart && mixes:
+			for k := p.from; k < p.to; k++ {
+				if s.Role[k] == roleActivation {
+					s.Role[k] = RoleElementwise
+				}
+			}
+			s.Role[p.at] = RoleMixer
+		}
+	}
+}
+
+// Where parts that move are the other halves of layers, mostAfter of them follow one that mixes. One part of
+// partsInTurns mixes at least: layers have two parts and are of four kinds at most. What runs between two stacks of
+// layers moves, too.
+const (
+	mostAfter    = .9
+	partsInTurns = 8
+)
+
+// partsOf returns the parts of a sequence, and whether one of them is known to feed forward.
+func partsOf(s *Sequence, steps []step) (parts []part, feeds bool) {
+	begin := func(i int) { parts = append(parts, part{from: i, to: s.Len()}) }
+	begin(0)
+	product, mixes := false, false // the part has a product, and a mixer after the last one
+	last, at := idlePart, 0        // what is after the last product, and the kernel that shows it
+	show := func(kind partKind, i int) {
+		if p := &parts[len(parts)-1]; kind > p.kind {
+			p.kind, p.at = kind, i
+		}
+	}
+	for i, r := range s.Role {
+		switch st := steps[s.ID[i]]; {
+		case r == RoleNorm:
+			parts[len(parts)-1].to = i
+			begin(i)
+			product, mixes, last = false, false, idlePart
+		case r == RoleMixer:
+			mixes = true
+			show(mixPart, i)
+		case r == RoleGemm:
+			if product {
+				show(last, at)
+				p := &parts[len(parts)-1]
+				feeds = feeds || last == feedPart && (p.kind == feedPart || p.kind == mixPart && s.Role[at] == roleActivation)
+			}
+			product, mixes, last = true, false, idlePart
+		case r == roleMoE, st == chooseStep:
+			show(choosePart, i)
+			feeds = true
+		case r == roleCollective:
+			mixes = false
+		case r == roleActivation && mixes:
+			s.Role[i] = RoleElementwise
+		case st == copyStep, st == pickStep, st == meanStep, st == otherStep && r != roleActivation:
+			last, at = movePart, i
+		case last == idlePart, last == feedPart && r == roleActivation:
+			last, at = feedPart, i
+		}
+	}
+	return parts, feeds
 }

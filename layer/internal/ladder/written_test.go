@@ -12,7 +12,8 @@ import (
 
 // TestWrittenParts: a norm that is written as single operations begins with its first one, beside whole norms, too; a
 // mean without a root is none. A softmax mixes tokens between two products, beside attention in one kernel, too; before
-// a choice of experts it does not, where no kernel is known to mix, either.
+// a choice of experts it does not, where no kernel is known to mix, either. A part that moves what is between its
+// products mixes beside parts that only compute elements, and feeds forward where each follows a mixer.
 func TestWrittenParts(t *testing.T) {
 	const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 	names := map[string]string{
@@ -30,6 +31,10 @@ func TestWrittenParts(t *testing.T) {
 		"add":     point + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>",
 		"clamp":   point + "(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&), std::array<char*, 2ul>>",
 		"memcpy":  "Memcpy DtoD (Device -> Device)",
+		"cat":     "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>",
+		"silu":    point + "silu_kernel, std::array<char*, 2ul>>",
+		"mul":     point + "BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>>",
+		"sum":     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
 	}
 	for _, c := range []struct{ kernels, roles string }{
 		{"gemm copy pow mean eps root gemm", "0100000"},
@@ -55,6 +60,22 @@ func TestWrittenParts(t *testing.T) {
 		{"gemm copy norm copy norm flash", "00101M"},
 		{"memcpy norm gemm", "010"},
 		{"gemm clamp gemm clamp eps gemm", "0A0000"},
+		// norms of heads and of a state
+		{"norm gemm copy pow mean eps root mul copy mul gemm", "10000000000"},
+		{"norm gemm pow mean eps root mul copy mul add gemm", "10100000000"},
+		{"norm gemm flash pow mean eps root mul gemm", "10M100000"},
+		{"norm gemm silu mul pow mean eps root mul gemm", "10A0000000"},
+		{"norm gemm add copy pow mean eps root mul gemm", "1001000000"},
+		// what does more than feed forward mixes, if something is known to feed forward
+		{"norm gemm cat gemm add norm gemm silu mul gemm add", "10M00" + "10A000"},
+		{"norm gemm cat gemm add norm gemm cat gemm add", "10000" + "10000"},
+		{"norm gemm cat silu gemm add norm gemm topk cat gemm add", "10M000" + "100000"},
+		{"norm gemm flash gemm add norm gemm cat gemm add norm gemm flash gemm add norm gemm topk gemm add", "10M00" + "10000" +
+			"10M00" + "10000"},
+		{strings.Repeat("norm gemm flash silu gemm norm gemm silu gemm ", 4) + "norm gemm cat gemm",
+			strings.Repeat("10M00"+"10A0", 4) + "1000"},
+		{"norm gemm flash gemm silu gemm norm gemm mul gemm", "10M0A0" + "10A0"},
+		{"norm gemm flash sum silu gemm", "10M0A0"},
 	} {
 		var in intern.Keys[string]
 		s := &Sequence{}

@@ -9,7 +9,7 @@ import (
 type Comb struct {
 	Pos    []int   // ascending
 	Symbol int32   // id at its level
-	Base   bool    // Symbol is a base name, not a full one
+	level  level   // of Symbol
 	Stride int     // every Stride-th occurrence
 	Skip   int     // occurrences before the first
 	Rest   int     // and after the last
@@ -22,12 +22,16 @@ type occurrences struct {
 	pos   []int
 }
 
-func occurrencesOf(symbols []int32) occurrences {
-	var top int32
-	for _, s := range symbols {
-		top = max(top, s)
+// top is the largest of ids, 0 for none.
+func top(ids []int32) (most int32) {
+	for _, id := range ids {
+		most = max(most, id)
 	}
-	o := occurrences{start: make([]int, top+2), pos: make([]int, len(symbols))}
+	return most
+}
+
+func occurrencesOf(symbols []int32) occurrences {
+	o := occurrences{start: make([]int, top(symbols)+2), pos: make([]int, len(symbols))}
 	for _, s := range symbols {
 		o.start[s+1]++
 	}
@@ -75,9 +79,12 @@ func unevenness(pos []int) float64 {
 // Combs returns the combs of exactly n kernels in s, best first, at most limit.
 func Combs(s *Sequence, n, limit int) []Comb {
 	var sets []Comb
-	for _, base := range []bool{false, true} {
-		occ := occurrencesOf(s.symbols(base))
+	for _, at := range []level{byNorm, byName, byBase} {
+		occ := occurrencesOf(s.symbols(at))
 		for sym := range occ.symbols() {
+			if at == byNorm && sym == 0 {
+				continue // all other kernels
+			}
 			c := occ.count(sym)
 			if c < n {
 				continue
@@ -91,8 +98,8 @@ func Combs(s *Sequence, n, limit int) []Comb {
 					continue
 				}
 				if set, ok := bestComb(occ.of(sym), n, stride, surplus, s.Len()); ok {
-					set.Symbol, set.Base = int32(sym), base
-					if base {
+					set.Symbol, set.level = int32(sym), at
+					if at == byBase {
 						set.Cost += baseCost
 					}
 					sets = append(sets, set)

@@ -49,7 +49,7 @@ func completeEnds(s *Sequence, starts []int, n int) []int {
 	return starts
 }
 
-// fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two.
+// fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two, one after the other.
 func fillGaps(s *Sequence, pos []int, n int) []int {
 	if len(pos) < StackLayers || n > 0 && len(pos) >= n {
 		return pos
@@ -61,10 +61,10 @@ func fillGaps(s *Sequence, pos []int, n int) []int {
 	out := []int{pos[0]}
 	for k, g := range gaps {
 		if float64(g) >= doubleGap*float64(med) && (n == 0 || len(out)+len(pos)-1-k < n) {
-			if j := nearestPair(k, len(gaps), usual); j >= 0 &&
-				holdsTwo(s, pos[k], pos[k+1], pos[j], pos[j+1], pos[j+2]) {
+			if j := nearestPair(k, len(gaps), usual); j >= 0 {
 				m := alignPositions(s, pos[k], pos[k+1], s, pos[j], pos[j+2])
-				if mid := pos[k] + m[pos[j+1]-pos[j]]; mid > pos[k] && mid < pos[k+1] {
+				mid := pos[k] + m[pos[j+1]-pos[j]]
+				if sameLayer(s, pos[k], mid, pos[j], pos[j+1]) && sameLayer(s, mid, pos[k+1], pos[j+1], pos[j+2]) {
 					out = append(out, mid)
 				}
 			}
@@ -84,12 +84,6 @@ func nearestPair(k, n int, usual func(int) bool) int {
 		}
 	}
 	return -1
-}
-
-// holdsTwo says whether [from, to) is more like two neighbouring units than like the first of them.
-func holdsTwo(s *Sequence, from, to, a, b, c int) bool {
-	two := dice(s, from, to, a, c)
-	return two >= twoSimilarity && two > dice(s, from, to, a, b)
 }
 
 // dice is the Dice coefficient of the base names of two ranges.
@@ -202,8 +196,24 @@ func inTurns(s *Sequence, pos []int) bool {
 		return false // the norm is all that such layers have in common
 	}
 	share, known := mixerShare(s, pos)
-	return known && share >= turnsMixers && Similarity(s, pos) < turnsSimilarity && !partsOfLayers(mixesOf(s, pos)) &&
+	return known && share >= turnsMixers && Similarity(s, pos) < turnsSimilarity && !partsOfLayers(splitParts(s, pos)) &&
 		likeness(s, pos, maxTurns) >= turnsSimilarity
+}
+
+// splitParts says of units whether they mix, and of one that also feeds forward, as the norm between its two parts was
+// lost, that of both parts.
+func splitParts(s *Sequence, pos []int) (parts []bool) {
+	mixes := mixesOf(s, pos)
+	for k, m := range mixes {
+		parts = append(parts, m)
+		if m && k+1 < len(mixes) && mixes[k+1] {
+			unit := s.Slice(pos[k], pos[k+1])
+			if unit.Slice(slices.Index(unit.Role, mixer), unit.Len()).feeds() {
+				parts = append(parts, false)
+			}
+		}
+	}
+	return parts
 }
 
 // sameLayer says whether two units are about as long and run most kernels in the same order.

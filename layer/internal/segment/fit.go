@@ -29,12 +29,12 @@ func (c *Comb) Same(of, s *Sequence, cut Cuts) []int {
 	if len(c.Pos) == 0 {
 		return nil
 	}
-	return c.every(s, of.symbols(c.Base)[c.Pos[0]], cut)
+	return c.every(s, of.symbols(c.level)[c.Pos[0]], cut)
 }
 
 func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
 	var pos, out []int
-	for k, x := range s.symbols(c.Base) {
+	for k, x := range s.symbols(c.level) {
 		if x == symbol {
 			pos = append(pos, k)
 		}

@@ -68,9 +68,18 @@ func completeGuess(s *Sequence, g Guess) Guess {
 
 // nameCounts returns the counts of names with their support, best supported first, the larger of equals.
 func nameCounts(s *Sequence, passes bool) []Guess {
-	weight, occ := map[int]int{}, occurrencesOf(s.ID) // kernels by their name's count
+	weight := map[int]int{} // kernels by their name's count
+	names, norms := slices.Clone(s.ID), s.writtenNorms()
+	for k, written := range norms {
+		names[k] = 2*names[k] + written
+	}
+	occ, written := occurrencesOf(names), count(norms, 1)
 	for sym := range occ.symbols() {
-		weight[occ.count(sym)] += occ.count(sym)
+		n := occ.count(sym)
+		if weight[n] += n; n > 0 && n == written && !passes {
+			weight[n] -= n
+			weight[n-1] += n // the last norm follows the layers, or the first one the embedding
+		}
 	}
 	var all []Guess
 	for c := range weight {
@@ -108,9 +117,11 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 	}
 	if known {
 		if share < mixersLeast {
-			if g.parts = inTurns(s, pos); !g.parts {
+			k := slices.IndexFunc(g.Combs, func(c Comb) bool { return inTurns(s, c.Pos) })
+			if g.parts = k >= 0; !g.parts {
 				return false
 			}
+			g.Combs = g.Combs[k:]
 		} else if pairs := MixesTwice(s); pairs > 0 && g.N > pairs+maxLeading {
 			return false
 		}

@@ -180,7 +180,7 @@ func TestCombsAreOccurrences(t *testing.T) {
 		last := -1.0
 		for k, c := range Combs(s, n, 5) {
 			var all []int
-			for i, id := range s.symbols(c.Base) {
+			for i, id := range s.symbols(c.level) {
 				if id == c.Symbol {
 					all = append(all, i)
 				}

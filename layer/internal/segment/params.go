@@ -95,12 +95,10 @@ const (
 	fewUneven = 0.5
 	fewMixers = 0.3
 
-	// A gap of doubleGap medians may hold two units: it does where it is twoSimilarity alike with two usual
-	// neighbouring ones, whose gaps are off the median by usualOff of it at most. Two kinds of layers differ by half
-	// at most in what was seen.
-	doubleGap     = 1.6
-	usualOff      = 0.3
-	twoSimilarity = 0.75
+	// A gap of doubleGap medians may hold two units: it does where each half is like a usual one, whose gap is off the
+	// median by usualOff of it at most. Two kinds of layers differ by half at most in what was seen.
+	doubleGap = 1.6
+	usualOff  = 0.3
 	// maxLeading is how many layers of another kind may come before a comb: models have up to three dense ones.
 	// They are leadLength times as long as the usual one at most; dense ones are shorter.
 	maxLeading = 4

@@ -208,7 +208,7 @@ func (c *Cut) moved(s *Sequence, from int) *Cut {
 			list[k] += from
 		}
 	}
-	d.Comb.Skip += count(s.symbols(c.Comb.Base)[:from], c.Comb.Symbol)
+	d.Comb.Skip += count(s.symbols(c.Comb.level)[:from], c.Comb.Symbol)
 	return &d
 }
 

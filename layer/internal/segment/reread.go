@@ -24,6 +24,7 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 		r, found := readAs(s, s, layerKinds(s, starts), open)
 		if found && open == (Cuts{}) {
 			r.starts = completeEnds(s, r.starts, n) // with layers of a kind that occurs once more
+			r.joinBare(s)
 		}
 		r.byRole = c == nil || &starts[0] != &c.Starts[0]
 		if !found || r.layers() > MaxLayers || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
@@ -311,8 +312,8 @@ func Layers(s *Sequence, n int) (*Cut, bool) {
 
 func cutInto(s *Sequence, n int) (*Cut, bool) {
 	c, ok := Best(s, n)
-	if pairs := MixesTwice(s); ok && (c.Similarity < MinSimilarity && n > 2 || c.Comb.Cost > maxUneven ||
-		Overcounts(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
+	if pairs := MixesTwice(s); ok && (c.Similarity < MinSimilarity && n > 2 ||
+		c.Comb.Cost > maxUneven && !inTurns(s, c.Starts) || Overcounts(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
 		c, ok = nil, false // of layers that mix twice the window shows fewer
 	}
 	if ok && !doubtful(s, c) {
@@ -357,4 +358,27 @@ func isStack(s *Sequence, c *Cut) bool {
 func doubtful(s *Sequence, c *Cut) bool {
 	d := Doubt(s, c, false)
 	return d.Uneven > DoubtUneven || Words(d) != ""
+}
+
+// joinBare takes away what is no layer. What has neither a norm nor a mixer, where all others mix, is more of the layer
+// before, such as its last experts. At the end, what neither mixes nor feeds forward, where all others do one of these,
+// is the final norm and the logits.
+func (r *reading) joinBare(s *Sequence) {
+	n := r.layers()
+	mixes, bare, idle := make([]bool, n), make([]bool, n), make([]bool, n)
+	for l := range n {
+		layer := s.Slice(r.starts[l], r.starts[l+1])
+		mixes[l] = layer.has(mixer)
+		bare[l], idle[l] = !mixes[l] && !layer.has(norm), !mixes[l] && !layer.feeds()
+	}
+	if n > 1 && idle[n-1] && count(idle, true) == 1 {
+		r.starts = r.starts[:n]
+	}
+	if AtLeast(count(mixes, true), mixersLeast, n-count(bare, true)) {
+		l := -1
+		r.starts = slices.DeleteFunc(r.starts, func(int) bool {
+			l++
+			return l > 0 && l < r.layers() && bare[l]
+		})
+	}
 }

@@ -65,12 +65,38 @@ func count[T comparable](list []T, x T) (n int) {
 	return n
 }
 
-// symbols returns the ids of a level: base names or full ones.
-func (s *Sequence) symbols(base bool) []int32 {
-	if base {
+// A level is what the kernels of a comb have in common.
+type level uint8
+
+const (
+	byName level = iota
+	byBase       // the name without its tile variants
+	byNorm       // they begin norms that are written out
+)
+
+// symbols returns the ids of a level.
+func (s *Sequence) symbols(l level) []int32 {
+	switch l {
+	case byName:
+		return s.ID
+	case byBase:
 		return s.Base
 	}
-	return s.ID
+	return s.writtenNorms()
+}
+
+// writtenNorms has 1 for each kernel that is a norm although others of its name are none, and 0 for all others.
+func (s *Sequence) writtenNorms() []int32 {
+	out, others := make([]int32, s.Len()), make([]bool, 1+top(s.ID))
+	for k, id := range s.ID {
+		others[id] = others[id] || s.Role[k] != norm
+	}
+	for k, id := range s.ID {
+		if s.Role[k] == norm && others[id] {
+			out[k] = 1
+		}
+	}
+	return out
 }
 
 // Hash is an FNV-1a hash of ids. Whoever uses it as a key compares what it hashed.

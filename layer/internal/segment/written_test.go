@@ -119,3 +119,80 @@ func TestSameLayer(t *testing.T) {
 		}
 	}
 }
+
+// withNorms has kernels of names; what one named "ocast" begins is a norm that is written out where "osquare" follows.
+func withNorms(names string) *Sequence {
+	s, list := kernelsNamed(names), strings.Fields(names)
+	for k := range len(list) - 1 {
+		if list[k] == "ocast" && list[k+1] == "osquare" {
+			s.Role[k] = norm
+		}
+	}
+	return s
+}
+
+// TestPartsWrittenOut: layers that are a norm and a mixer, or a feed-forward part, each, in single operations: no name
+// runs once a layer, and the final norm runs the kernels of a layer.
+func TestPartsWrittenOut(t *testing.T) {
+	n := "ocast osquare omean xroot xmul ocast xmul "
+	parts := map[rune]string{
+		'M': n + "pin ocast xmul ocopy xmul oscan mstep xmul ocast xexp xmul osum ocast xmul xroot pout xadd ",
+		'-': n + "pup aclamp xmul pdown xadd ", '*': n + "pq pk pv ocat ocat mflash po xadd "}
+	pattern := strings.Repeat("M-M-M*-", 4) + "M-M-"
+	names, want := "elookup oarange ", []int{2}
+	for _, p := range pattern {
+		names += parts[p]
+		want = append(want, len(strings.Fields(names)))
+	}
+	s := withNorms(names + n + "phead ocast sargmax xcmp xmul")
+	if got := Number(s); got != len(pattern) {
+		t.Fatalf("%d layers, want %d", got, len(pattern))
+	}
+	if c, ok := Layers(s, len(pattern)); !ok || !slices.Equal(c.Starts, want) {
+		t.Errorf("%v: layers begin at %v, want %v", ok, c.Starts, want)
+	}
+}
+
+// TestSharedBlock: a block of attention and feed-forward before every sixth layer of a state space is of that layer,
+// and no layer that a comb lacks, although it runs single operations as the others do.
+func TestSharedBlock(t *testing.T) {
+	n := "ocast osquare omean xroot xmul ocast xmul "
+	mamba := n + "pin ocast xmul osum xadd xsilu ocast xexp xneg xadd xmul xexp ocopy xmul xmul mstep xadd pout xadd "
+	shared := "ocat " + n + "pq pk pv ocat ocat mflash po pgate agelu xmul pdown plinear xadd "
+	names, want := "elookup ", []int{1}
+	for i := range 38 {
+		if i%6 == 5 {
+			names += shared
+		}
+		names += mamba
+		want = append(want, len(strings.Fields(names)))
+	}
+	s := withNorms(names + n + "phead sargmax")
+	if got := Number(s); got != 38 {
+		t.Fatalf("%d layers, want 38", got)
+	}
+	if c, ok := Layers(s, 38); !ok || !slices.Equal(c.Starts, want) {
+		t.Errorf("%v: layers begin at %v, want %v", ok, c.Starts, want)
+	}
+}
+
+// TestJoinBare: what was read as a layer without a norm and a mixer is more of the layer before, and a last layer that
+// neither mixes nor feeds forward is none.
+func TestJoinBare(t *testing.T) {
+	for _, c := range []struct {
+		names        string
+		starts, want []int
+	}{
+		{"n1 m1 p1 n1 m1 p1 p2 p2 n1 m1", []int{0, 3, 6, 8, 10}, []int{0, 3, 8, 10}},
+		{"n1 m1 n1 a1 n1 m1 n1 p1", []int{0, 2, 4, 6, 8}, []int{0, 2, 4, 6}},
+		{"n1 m1 n1 p1 n1 m1 n1 p1", []int{0, 2, 4, 6, 8}, []int{0, 2, 4, 6, 8}},
+		{"n1 a1 p1 a1 n1 m1", []int{0, 2, 4, 6}, []int{0, 2, 4, 6}},
+		{"p1 p2 n1 m1 p1 p2", []int{0, 2, 4, 6}, []int{0, 2, 6}},
+		{"n1 p1", []int{0, 2}, []int{0, 2}},
+	} {
+		r := reading{starts: slices.Clone(c.starts)}
+		if r.joinBare(kernelsNamed(c.names)); !slices.Equal(r.starts, c.want) {
+			t.Errorf("%s: %v, want %v", c.names, r.starts, c.want)
+		}
+	}
+}
