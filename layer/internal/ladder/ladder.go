@@ -349,7 +349,7 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		// Where every pass was cut at every second or third occurrence of its anchor only, the trace may have more
 		// layers.
 		if !found || !slices.ContainsFunc(results, func(r *Result) bool {
-			return r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.Seq, r.st.Comb.Symbol) == m.Layers
+			return r.st == nil || r.st.Comb.Stride == 1 && r.st.Comb.Occurs(r.Seq) == m.Layers
 		}) {
 			n = voteLayers(results)
 		}

@@ -279,7 +279,7 @@ func TestVotesAndCounts(t *testing.T) {
 	}
 	u := &Sequence{}
 	u.add(1, 0)
-	if Common(nil, s) != 0 || Common(s, u) != 2 || Common(u, s) != 1 || Occurs(s, 1) != 2 || Occurs(s, 7) != 0 ||
+	if Common(nil, s) != 0 || Common(s, u) != 2 || Common(u, s) != 1 || (&Comb{Symbol: 1}).Occurs(s) != 2 || (&Comb{Symbol: 7}).Occurs(s) != 0 ||
 		s.Count(0) != 4 || s.Count(norm) != 0 {
 		t.Error("counts of kernels")
 	}

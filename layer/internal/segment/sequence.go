@@ -189,5 +189,12 @@ func strange(ids []int32, known map[int32]bool) (n int) {
 	return n
 }
 
-// Occurs counts the kernels of a name.
-func Occurs(s *Sequence, id int32) int { return count(s.ID, id) }
+// Occurs counts the kernels that a comb may take in the sequence in which it was found: all of its symbol, but for a
+// norm after the layers.
+func (c *Comb) Occurs(s *Sequence) int {
+	n := count(s.symbols(c.level), c.Symbol)
+	if c.level == byNorm && n == len(c.Pos)+1 {
+		n--
+	}
+	return n
+}

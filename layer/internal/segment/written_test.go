@@ -148,8 +148,9 @@ func TestPartsWrittenOut(t *testing.T) {
 	if got := Number(s); got != len(pattern) {
 		t.Fatalf("%d layers, want %d", got, len(pattern))
 	}
-	if c, ok := Layers(s, len(pattern)); !ok || !slices.Equal(c.Starts, want) {
-		t.Errorf("%v: layers begin at %v, want %v", ok, c.Starts, want)
+	c, ok := Layers(s, len(pattern))
+	if !ok || !slices.Equal(c.Starts, want) || c.Comb.Occurs(s) != len(pattern) {
+		t.Errorf("%v: layers begin at %v, want %v; the anchor occurs %d times", ok, c.Starts, want, c.Comb.Occurs(s))
 	}
 }
 
