@@ -198,9 +198,6 @@ func ofTarget(s *Sequence) (part *Sequence, from int) {
 
 // moved returns a cut of the part of s that begins at from as one of s.
 func (c *Cut) moved(s *Sequence, from int) *Cut {
-	if from == 0 {
-		return c
-	}
 	d := *c
 	d.Starts, d.Comb.Pos = slices.Clone(c.Starts), slices.Clone(c.Comb.Pos)
 	for _, list := range [][]int{d.Starts, d.Comb.Pos} {
