@@ -76,10 +76,11 @@ func unevenness(pos []int) float64 {
 	return float64(dev) / float64(sum)
 }
 
-// Combs returns the combs of exactly n kernels in s, best first, at most limit.
+// Combs returns the combs of exactly n kernels in s, best first, at most limit, and the best one of norms that are
+// written out: all other kernels of a norm are as even, but layers may have no more than its beginning in common.
 func Combs(s *Sequence, n, limit int) []Comb {
 	var sets []Comb
-	for _, at := range []level{byNorm, byName, byBase} {
+	for _, at := range []level{byName, byBase, byNorm} {
 		occ := occurrencesOf(s.symbols(at))
 		for sym := range occ.symbols() {
 			if at == byNorm && sym == 0 {
@@ -99,16 +100,18 @@ func Combs(s *Sequence, n, limit int) []Comb {
 				}
 				if set, ok := bestComb(occ.of(sym), n, stride, surplus, s.Len()); ok {
 					set.Symbol, set.level = int32(sym), at
-					if at == byBase {
-						set.Cost += baseCost
-					}
+					set.Cost += baseCost * float64(at)
 					sets = append(sets, set)
 				}
 			}
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b Comb) int { return cmp.Compare(a.Cost, b.Cost) })
-	return sets[:min(limit, len(sets))]
+	limit = min(limit, len(sets))
+	if k := slices.IndexFunc(sets[limit:], func(c Comb) bool { return c.level == byNorm }); k >= 0 {
+		return append(sets[:limit], sets[limit+k])
+	}
+	return sets[:limit]
 }
 
 // bestComb picks the offset with the most even spacing. The penalties prefer a name that occurs exactly n times, and a

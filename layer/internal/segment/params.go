@@ -10,8 +10,9 @@ const (
 	maxStride  = 4
 	maxSurplus = 3
 	// What a comb loses for every occurrence it skips within a layer, for every one it leaves out (up to maxSurplus),
-	// for resting on base names, and for the share of the sequence that it does not span: unevenness decides, these
-	// break ties, but a vision tower before the language model has even combs of its own and spans half.
+	// for resting on base names, twice that for norms that are written out, and for the share of the sequence that it
+	// does not span: unevenness decides, these break ties, but a vision tower before the language model has even combs
+	// of its own and spans half.
 	strideCost  = 0.02
 	surplusCost = 0.01
 	baseCost    = 0.005

@@ -374,7 +374,7 @@ func (r *reading) joinBare(s *Sequence) {
 	if n > 1 && idle[n-1] && count(idle, true) == 1 {
 		r.starts = r.starts[:n]
 	}
-	if AtLeast(count(mixes, true), mixersLeast, n-count(bare, true)) {
+	if mixed := count(mixes, true); mixed > 0 && AtLeast(mixed, mixersLeast, n-count(bare, true)) {
 		l := -1
 		r.starts = slices.DeleteFunc(r.starts, func(int) bool {
 			l++

@@ -190,6 +190,7 @@ func TestJoinBare(t *testing.T) {
 		{"n1 a1 p1 a1 n1 m1", []int{0, 2, 4, 6}, []int{0, 2, 4, 6}},
 		{"p1 p2 n1 m1 p1 p2", []int{0, 2, 4, 6}, []int{0, 2, 6}},
 		{"n1 p1", []int{0, 2}, []int{0, 2}},
+		{"o1 o2 o1 o2", []int{0, 2, 4}, []int{0, 2, 4}},
 	} {
 		r := reading{starts: slices.Clone(c.starts)}
 		if r.joinBare(kernelsNamed(c.names)); !slices.Equal(r.starts, c.want) {
