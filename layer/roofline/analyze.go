@@ -59,7 +59,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()
 		w.lookAlike(a.Trace().Meta().Path)
-		r.Notes = append(r.Notes, w.likely()...)
+		r.Likely, r.Notes = w.names(), append(r.Notes, w.likely()...)
 	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {
 		w.uncounted = true
 		r.Notes = append(r.Notes, "no floor from the config: nothing says of what type its weights are")
@@ -87,7 +87,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	w.restOfCosts()
 	if best >= 0 && w.model == nil && w.gpu != nil && r.Passes[best].Covered < fewCovered {
 		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor; to cover more, pass %s",
-			100*r.Passes[best].Covered, best, w.wanted()))
+			100*r.Passes[best].Covered, best, wanted(r.Likely)))
 	}
 	r.Steady, r.Economy = best, economy(r.Passes)
 	if w.model != nil {

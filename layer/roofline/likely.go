@@ -53,10 +53,19 @@ func (w *walk) likely() []string {
 	return []string{"the sizes are those of " + strings.Join(all, " or ") + "; --config NAME says which it is"}
 }
 
-// wanted is the flag that would give the model's config.
-func (w *walk) wanted() string {
-	if len(w.alike) == 1 {
-		return "`--config " + w.alike[0].Name + "`, if it is this model"
+// names are those of the models that it may be.
+func (w *walk) names() []string {
+	var out []string
+	for i := range w.alike {
+		out = append(out, w.alike[i].Name)
+	}
+	return out
+}
+
+// wanted is the flag that would give the model's config, of the models that it may be.
+func wanted(likely []string) string {
+	if len(likely) == 1 {
+		return "`--config " + likely[0] + "`, if it is this model"
 	}
 	return "`--config` with a file or a public model's name"
 }

@@ -49,6 +49,9 @@ func TestLooksLike(t *testing.T) {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
 		_, name, known := strings.Cut(want, "--config ")
+		if known != slices.Equal(r.Likely, []string{name}) || !known && len(r.Likely) > 0 {
+			t.Errorf("%s: likely %q, want %q", file, r.Likely, name)
+		}
 		for i := range r.Findings {
 			if f := &r.Findings[i]; strings.Contains(f.Advice.Do, "`--config") &&
 				strings.Contains(f.Advice.Do, "--config "+name) != known {

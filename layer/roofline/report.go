@@ -27,6 +27,8 @@ const (
 type Report struct {
 	Schema string `json:"schema"` // name and version of the document
 	Model  string `json:"model"`  // name of the model, "" unknown
+	// Likely are public models that it may be, by sizes or by its path and layers, where the config is not known.
+	Likely []string `json:"likely,omitempty"`
 	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it
 	// was found.
 	GPU    *hardware.GPU `json:"gpu,omitempty"`

@@ -164,10 +164,10 @@ func (r *measured) missing(g group) (why, do string) {
 	case r.withheld:
 		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
 	case r.walk.refused:
-		return "The model config that was given is of another model.", "Pass " + r.walk.wanted() + "."
+		return "The model config that was given is of another model.", "Pass " + wanted(r.walk.names()) + "."
 	case r.walk.model == nil:
 		return "No model config was found, and the inputs of these operators were not recorded.",
-			"Pass " + r.walk.wanted() + "."
+			"Pass " + wanted(r.walk.names()) + "."
 	case r.walk.uncounted:
 		return "The sizes of the model on one GPU are not known.", "Pass `--tp` and `--ep`."
 	case g == attentionCore && r.load != nil && !r.load.KnownSeen:
