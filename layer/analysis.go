@@ -36,8 +36,9 @@ type Analysis struct {
 	opts  Options
 	// framework is asked by several reports, and looks at all names of the trace.
 	framework func() string
-	facts     []*classify.Facts // of the names of all kernels, by their numbers
-	found     *found            // nil when all is found
+	facts     []*classify.Facts   // of the names of all kernels, by their numbers
+	works     []classify.Category // of the same, see [Kernel.Does]; nil where tables show them
+	found     *found              // nil when all is found
 	lines     *modelLines
 }
 

@@ -86,7 +86,9 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 		Config: opts.Config, trace: t, opts: opts, facts: make([]*classify.Facts, t.NumNames()),
 		lines: &modelLines{frameworks: frameworks}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
-	a.found = findOnce(t, p, opts.Rules)
+	if a.found = findOnce(t, p, opts.Rules); a.found.work != nil {
+		a.works = make([]classify.Category, t.NumNames())
+	}
 	gpus := a.found.gpus
 	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it

@@ -29,6 +29,9 @@ func (a *Device) classify(w *work) {
 			f = &shown
 		}
 		a.categoryOf[id] = a.key(f.Category, f.Label)
+		if a.of.found.work != nil {
+			a.of.works[w.NameOf[id]] = a.of.found.work.Facts(name).Category
+		}
 		a.byPlace[id] = f.Category == classify.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Facts(name).Rule == "")
 	}
 }

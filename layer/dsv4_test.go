@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 )
@@ -189,5 +190,32 @@ func TestReadAgainKeepsWhatIsWhole(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWorkBesideAProfile: a profile with categories of its own changes what tables show, and what kernels do is what it
+// is without one; a user's rule comes before both.
+func TestWorkBesideAProfile(t *testing.T) {
+	plain := analyze(t, open(t, dsv4Trace), layer.Options{})
+	mine := classify.Rule{ID: "mine", Category: "mine", When: classify.Pattern{Substring: []string{"RMSNorm"}}}
+	exchanges := 0
+	for rules, own := range map[string]layer.Options{"": {}, "mine": {Rules: []classify.Rule{mine}}} {
+		own.Config = config(t, "deepseek-v4-flash.json")
+		a := analyze(t, open(t, dsv4Trace), own)
+		for k := range a.Kernels() {
+			want := plain.Kernel(k.Index()).Facts().Category
+			if rules != "" && strings.Contains(k.Event().Name(), "RMSNorm") {
+				want = "mine"
+			}
+			if k.Does() != want {
+				t.Fatalf("%s does %s, want %s", k.Event().Name(), k.Does(), want)
+			}
+			if k.Does() == classify.CategoryCommunication && k.Category() != k.Does() {
+				exchanges++
+			}
+		}
+	}
+	if exchanges == 0 {
+		t.Error("no exchange has a category of the profile")
 	}
 }

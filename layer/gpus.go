@@ -37,11 +37,15 @@ type found struct {
 	acts       map[trace.DeviceID][]int32 // rows of the GPU lane by device, by start
 	frames     func() *ladder.Frames
 	rules, own *classify.Ruleset // the profile's with the user's, and those alone
+	work       *classify.Ruleset // the default ones with the user's; nil where they are rules
 }
 
 // findOnce looks through the trace once for all devices.
 func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *found {
 	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
+	if p.Ruleset() != classify.Default() {
+		f.work = classify.Default().With(rules...)
+	}
 	var devices intern.Keys[trace.DeviceID]
 	var counts []int
 	deviceOf := make([]int32, 0, t.Len(event.LaneGPU)) // by row

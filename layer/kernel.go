@@ -113,6 +113,15 @@ func (k Kernel) Half() string {
 // Category returns the key of the category that tables show the kernel under, "other" when none is known.
 func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.category[k.i]] }
 
+// Does returns the category of what the kernel computes or moves: [Kernel.Category], or that of the default rules and
+// the user's where a profile has categories of its own.
+func (k Kernel) Does() classify.Category {
+	if works := k.d.of.works; works != nil {
+		return works[k.Event().NameID()]
+	}
+	return k.Category()
+}
+
 // Facts returns what the kernel's name alone shows.
 func (k Kernel) Facts() *classify.Facts { return k.d.of.Facts(k.Event().NameID()) }
 

@@ -2,9 +2,13 @@ package triage_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -59,6 +63,32 @@ func TestWaitingOfOneRank(t *testing.T) {
 		if exposed < all*9/10 || waiting < waited*8/10 || waiting > waited*12/10+all/10 && late == 0 || late > 0 &&
 			waiting > waited*12/10 {
 			t.Errorf("late by %d ns: waiting %d of %d ns exposed, want %d of %d", late, waiting, exposed, waited, all)
+		}
+	}
+}
+
+// TestExchangesOfAProfile: categories of a model's profile hide no communication.
+func TestExchangesOfAProfile(t *testing.T) {
+	c, err := profile.ResolveConfig(testdata.Shared(t, "configs/deepseek-v4-flash.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/synthetic-deepseek-v4-flash*")[0],
+		trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr}}, nil, layer.Options{Config: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := triage.Analyze(t.Context(), in, triage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Stages {
+		if !slices.ContainsFunc(s.Exposure.Rows, func(r triage.ExposureRow) bool { return r.Category == "communication" }) {
+			t.Errorf("%s: no communication in %+v", s.Stage, s.Exposure.Rows)
 		}
 	}
 }

@@ -138,7 +138,7 @@ const leastExchanges = 5
 func (m *measurer) medians() {
 	all := map[exchangeKey][]float64{}
 	for k := range m.device.Kernels() {
-		if k.Category() == classify.CategoryCommunication {
+		if k.Does() == classify.CategoryCommunication {
 			d := float64(k.Event().Duration())
 			name, pass := k.Event().NameID(), k.Place().Pass
 			all[exchangeKey{name, trace.None}] = append(all[exchangeKey{name, trace.None}], d)
@@ -256,7 +256,7 @@ func (mp *measuredPass) part(i int) *PartTime {
 
 // transferOf is the part of a kernel's time that is not waiting for other ranks.
 func (m *measurer) transferOf(k layer.Kernel, d time.Duration) time.Duration {
-	if k.Category() == classify.CategoryCommunication {
+	if k.Does() == classify.CategoryCommunication {
 		most, ok := m.transfer[exchangeKey{k.Event().NameID(), k.Place().Pass}]
 		if !ok {
 			most = m.transfer[exchangeKey{k.Event().NameID(), trace.None}]
@@ -279,7 +279,7 @@ func (m *measurer) kernelAt(at int, k layer.Kernel) int {
 func (m *measurer) kernelOf(k layer.Kernel) int {
 	op, part, _ := k.Operator()
 	p := Part{Name: k.Facts().Short, Base: k.Facts().Base, Category: string(k.Category()), Class: Memory}
-	switch collective := k.Category() == classify.CategoryCommunication; {
+	switch collective := k.Does() == classify.CategoryCommunication; {
 	case collective:
 		p.Class = Transfer
 	case k.Event().Kind() != event.Kernel || part == layer.PartCopy:

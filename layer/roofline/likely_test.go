@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -101,5 +102,39 @@ func TestConfigHidesNothing(t *testing.T) {
 				t.Errorf("%s: %q: %v with the config, %v by recorded sizes", file, f.Text, got, want)
 			}
 		}
+	}
+}
+
+// TestExchangesOfAProfile: collectives are communication whatever the categories of the model's profile are, and no
+// element-wise work.
+func TestExchangesOfAProfile(t *testing.T) {
+	c, err := profile.ResolveConfig(testdata.Shared(t, "configs/deepseek-v4-flash.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/synthetic-deepseek-v4-flash*")[0],
+		trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchanged := time.Duration(0)
+	for _, s := range r.Passes[0].Waterfall {
+		if s.Kind == roofline.Communication {
+			exchanged += s.Time
+		}
+		if strings.Contains(s.Note, "all_reduce") {
+			t.Errorf("%s: %s", s.Name, s.Note)
+		}
+	}
+	if exchanged == 0 || len(r.Collectives) != 2 {
+		t.Errorf("%v of communication, collectives %v", exchanged, r.Collectives)
 	}
 }

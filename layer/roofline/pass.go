@@ -313,7 +313,7 @@ func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
 		}
 		return others
 	}
-	switch k.Category() {
+	switch k.Does() {
 	case classify.CategoryGEMM:
 		return products
 	case classify.CategoryAttention:
@@ -338,7 +338,7 @@ func copied(k layer.Kernel, part layer.Part) bool {
 // groupOf returns a kernel's heading in the waterfall.
 func (r *measured) groupOf(k layer.Kernel, part layer.Part, at *slot, l int) group {
 	switch {
-	case k.Category() == classify.CategoryCommunication:
+	case k.Does() == classify.CategoryCommunication:
 		return communication
 	case r.walk.model == nil:
 		return r.groupByName(k, part, l)

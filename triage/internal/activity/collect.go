@@ -153,7 +153,7 @@ func (c *collector) add(k layer.Kernel) {
 
 // kernel returns the pool's id of a kernel.
 func (c *collector) kernel(k layer.Kernel) int32 {
-	e, category := k.Event(), k.Category()
+	e, category := k.Event(), k.Does()
 	known := &c.known[e.NameID()]
 	if known.id == 0 || known.category != category {
 		*known = knownKernel{c.pool.kernel(e.Name(), e.Kind(), category, k.Facts()) + 1, category}
