@@ -403,3 +403,28 @@ func TestPlannedOperators(t *testing.T) {
 		}
 	}
 }
+
+// TestActivationsOfFusedOperators: 5 tokens of 8, 2 bytes each, are 80 bytes. A norm and a rotation read and write once;
+// a residual is read beside that, and the sum is kept where another part follows; a kernel for each adds up.
+func TestActivationsOfFusedOperators(t *testing.T) {
+	w := walk{model: &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"},
+		plan: &profile.Plan{}}
+	norm, rope := profile.PlanOp{Operator: opname.QKNorm, Width: 8}, profile.PlanOp{Operator: opname.Rope, Width: 8}
+	write := profile.PlanOp{Operator: opname.KVWrite, Width: 4}
+	add := profile.PlanOp{Operator: opname.ResidualAdd, Width: 8}
+	load := Load{Tokens: 5, Requests: 5}
+	for _, c := range []struct {
+		operator string
+		ops      []profile.PlanOp
+		want     float64
+	}{
+		{"qk_norm", []profile.PlanOp{norm}, 160}, {"qk_norm+rope", []profile.PlanOp{norm, rope}, 160},
+		{"rope+kv_write", []profile.PlanOp{rope, write}, 160}, {"kv_write", []profile.PlanOp{write, write}, 160},
+		{"residual_add+post_norm", []profile.PlanOp{add, norm}, 320}, {"rope+residual_add", []profile.PlanOp{rope, add}, 240},
+	} {
+		s := &slot{key: key{-1, c.operator}, ops: [2][]profile.PlanOp{c.ops, c.ops}}
+		if got := w.workOf(s, &load, layer.StageDecode); got.Activations != c.want {
+			t.Errorf("%s: %v bytes, want %v", c.operator, got.Activations, c.want)
+		}
+	}
+}

@@ -179,6 +179,13 @@ func TestWorkOfOperators(t *testing.T) {
 		if one := m.work(&c.op, nil, &Load{Tokens: 1, Requests: 1}); one.Known != (c.want != opWork{}) {
 			t.Errorf("%s of one token: %+v", c.name, one)
 		}
+		if op := c.op.Operator; op == opname.ExpertsActivation || op == opname.ExpertsCombine {
+			m.ep = 2 // which of the chosen experts are here is not known
+			if got := m.work(&c.op, nil, &load); got != (opWork{}) {
+				t.Errorf("%s, of experts on two ranks: %+v", c.name, got)
+			}
+			m.ep = 1
+		}
 		if c.want != (opWork{}) {
 			c.want.Known, c.want.DType = true, "bf16"
 		}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -78,7 +80,7 @@ func (r *measured) planned(s *spent) bool {
 			c.bound = boundMemory
 		}
 		switch {
-		case moved == 0:
+		case moved == 0 || r.load.AtLeast:
 			s.basis = BasisNone
 		case moved > s.raw:
 			s.basis = BasisCache
@@ -190,6 +192,8 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 	}
 	ops := s.ops[stat.Int(stage == layer.StageDecode)]
 	inProduct := slices.ContainsFunc(ops, func(op profile.PlanOp) bool { return op.K > 0 && op.N > 0 })
+	fused := !inProduct && strings.Contains(s.operator, "+")
+	var most float64
 	for i := range ops {
 		one := w.model.work(&ops[i], kind, load)
 		if !one.Known {
@@ -197,6 +201,17 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 		}
 		if inProduct && ops[i].Width > 0 { // a product's kernel has what it reads and writes at hand
 			one.Activations = 0
+		}
+		if fused { // what one part writes the next one has at hand; an addition reads the residual, and keeps the sum
+			keeps := 0.0
+			if ops[i].Operator == opname.ResidualAdd {
+				if keeps = one.Activations; i == len(ops)-1 {
+					keeps /= 2
+				}
+			} else {
+				most = max(most, one.Activations)
+			}
+			one.Activations = keeps
 		}
 		sum.several = sum.several || sum.M > 0 && one.M > 0
 		if sum.M == 0 {
@@ -219,6 +234,7 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 		sum.Expected = sum.Expected || one.Expected
 		sum.Known = true
 	}
+	sum.Activations += most
 	return sum
 }
 

@@ -253,14 +253,15 @@ func TestPeakOfSinglePrecision(t *testing.T) {
 	}
 }
 
-// TestWeightsOfAGPU: the two layers of the mixture as the figures above have them, with all of its experts; a plan says
-// that they do not fit.
+// TestWeightsOfAGPU: the two layers of the mixture as the figures above have them, with all of its experts, and 100 rows
+// of 64 before and after them; a plan says that they do not fit.
 func TestWeightsOfAGPU(t *testing.T) {
 	for _, c := range []struct {
 		tp, ep int
 		want   float64
-	}{{1, 1, 2 * (16384 + 8192 + 1024 + 8*(8192+4096))}, {2, 1, 2 * (8192 + 4096 + 1024 + 8*(4096+2048))},
-		{1, 2, 2 * (16384 + 8192 + 1024 + 4*(8192+4096))}} {
+	}{{1, 1, 2 * (16384 + 8192 + 1024 + 8*(8192+4096) + 12800)},
+		{2, 1, 2 * (8192 + 4096 + 1024 + 8*(4096+2048) + 6400)},
+		{1, 2, 2 * (16384 + 8192 + 1024 + 4*(8192+4096) + 12800)}} {
 		m, plan := modelOf(t, Options{TP: c.tp, EP: c.ep})
 		if got := m.weights(plan); got != c.want {
 			t.Errorf("TP %d, EP %d: %.0f bytes, want %.0f", c.tp, c.ep, got, c.want)
@@ -273,6 +274,10 @@ func TestWeightsOfAGPU(t *testing.T) {
 			if err != nil || strings.Contains(strings.Join(r.Notes, ""), "divide the model") == fits {
 				t.Errorf("TP %d, EP %d, a memory of %d bytes: %v, %v", c.tp, c.ep, memory, r, err)
 			}
+		}
+		m.config.TiedEmbeddings = true
+		if got, want := m.weights(plan), c.want-12800/float64(c.tp); got != want {
+			t.Errorf("TP %d, EP %d: %.0f bytes where both are one table, want %.0f", c.tp, c.ep, got, want)
 		}
 	}
 }

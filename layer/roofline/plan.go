@@ -110,16 +110,24 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 
 // weights are the bytes of all products on one GPU, those of experts that no token chooses included.
 func (m *model) weights(plan *profile.Plan) (sum float64) {
+	one := Load{Tokens: 1, Requests: 1}
+	for _, ops := range [][]profile.PlanOp{plan.Before, plan.After} {
+		for i := range ops {
+			if ops[i].Operator != opname.Embed || !m.config.TiedEmbeddings {
+				sum += m.product(&ops[i], nil, &one).Weights
+			}
+		}
+	}
 	for i := range plan.Kinds {
 		k := &plan.Kinds[i]
 		for j := range k.Operators {
 			op := &k.Operators[j]
-			one := m.work(op, k, &Load{Tokens: 1, Requests: 1})
+			w := m.work(op, k, &one)
 			if op.Experts > 0 {
-				one.Weights = one.OneExpert * float64(ceil(op.Experts, m.ep))
+				w.Weights = w.OneExpert * float64(ceil(op.Experts, m.ep))
 			}
 			if !skipped(op, false) {
-				sum += one.Weights * float64(k.Layers)
+				sum += w.Weights * float64(k.Layers)
 			}
 		}
 	}

@@ -172,9 +172,28 @@ func (r *measured) missing(g group) (why, do string) {
 		return "The sizes of the model on one GPU are not known.", "Pass `--tp` and `--ep`."
 	case g == attentionCore && r.load != nil && !r.load.KnownSeen:
 		return "How many tokens attention sees is not known.", "Pass `--kv-len`."
+	case g == others && r.load != nil && r.load.AtLeast:
+		return "How many tokens a pass has is not known.", "Pass `--tokens`."
 	}
-	return "Neither the config nor recorded inputs give their sizes.", "Run `strata light` for what is known of each " +
+	why, do = "Neither the config nor recorded inputs give their sizes.", "Run `strata light` for what is known of each "+
 		"operator."
+	if is := r.bases(g); is[BasisCache] && len(is) > 1 {
+		why = "Some are faster than the memory, as what they read was in a cache; of others the sizes are not known."
+	} else if is[BasisCache] {
+		why = "They are faster than the memory: what they read was in a cache."
+	}
+	return why, do
+}
+
+// bases are what the floors of a group's operators without one would rest on.
+func (r *measured) bases(g group) map[Basis]bool {
+	out := map[Basis]bool{}
+	for _, c := range r.order {
+		if c.group == g && r.bare(c) && c.booked > 0 {
+			out[c.basis] = true
+		}
+	}
+	return out
 }
 
 // named appends the rows that have no floor.

@@ -33,6 +33,14 @@ func TestWhyNoFloor(t *testing.T) {
 		{func(r *measured) { r.load = &Load{} }, products, "Neither the config nor", "Run `strata light`"},
 		{func(r *measured) { r.load = &Load{KnownSeen: true} }, attentionCore, "Neither the config nor",
 			"Run `strata light`"},
+		{func(r *measured) { r.load = &Load{AtLeast: true} }, others, "How many tokens a pass has", "Pass `--tokens`."},
+		{func(r *measured) { r.order = []*cell{{group: others, booked: 1, basis: BasisCache}} }, others,
+			"They are faster than the memory", "Run `strata light`"},
+		{func(r *measured) {
+			r.order = []*cell{{group: others, booked: 1, basis: BasisCache}, {group: others, booked: 1}}
+		}, others, "Some are faster than the memory", "Run `strata light`"},
+		{func(r *measured) { r.order = []*cell{{group: others, basis: BasisCache}} }, others, "Neither the config nor",
+			"Run `strata light`"},
 		{func(*measured) {}, attentionCore, "Neither the config nor", "Run `strata light`"},
 	} {
 		r := &measured{walk: &walk{gpu: &hardware.GPU{}, model: &model{}}}

@@ -94,13 +94,14 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork
 		return m.product(op, kind, l)
 	case op.Operator == opname.LogitsGather, op.Operator == opname.Sampling:
 		return m.moved(l.logits(), m.perRank(op.Width, op.Split)*2)
+	case m.ep > 1 && (op.Operator == opname.ExpertsActivation || op.Operator == opname.ExpertsCombine):
+		return opWork{} // how many of the chosen experts are on this rank, the config does not say
 	case op.Width > 0:
 		read, written := m.perRank(op.Width, op.Split), m.perRank(cmp.Or(op.Out, op.Width), op.Split)
-		switch {
-		case m.ep > 1: // how many of the chosen experts are on this rank, the config does not say
-		case op.Operator == opname.ExpertsActivation:
+		switch op.Operator {
+		case opname.ExpertsActivation:
 			read, written = read*op.TopK, written*op.TopK
-		case op.Operator == opname.ExpertsCombine:
+		case opname.ExpertsCombine:
 			read *= max(1, op.TopK)
 		}
 		return m.moved(l.Tokens, read+written)
