@@ -190,7 +190,7 @@ var ruleRoles = map[string]Role{
 	"norm.rope":   RoleRope,
 	"moe.routing": RoleRouter, "moe.routing_words": RoleRouter, "moe.scope_routing": RoleRouter,
 	"moe.permute": RolePermute, "moe.finalize": RoleFinalize,
-	"moe.gemm": RoleExperts, "moe.gemm_scope": RoleExperts,
+	"moe.gemm": RoleExperts, "moe.gemm_scope": RoleExperts, "moe.numbered": RoleExperts,
 	"gemm.grouped_triton": RoleExperts, "gemm.router": RoleRouter,
 	"comm.allreduce_gemm": RoleProduct,
 	"softmax.loss":        RoleOther, "inductor.loss": RoleOther,

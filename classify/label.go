@@ -54,7 +54,8 @@ func (n *Name) shortFunction(fn string) string {
 		return fn[max(0, strings.IndexFunc(fn, unicode.IsUpper)):]
 	}
 	// AITER's Triton kernels: the function, then the constants that it is compiled with, in capitals.
-	if before, after, ok := strings.Cut(fn, constantsAfter); ok && after != "" && wordmatch.IsUpper(after[0]) {
+	if before, after, ok := strings.Cut(fn, constantsAfter); ok && after != "" && wordmatch.IsUpper(after[0]) &&
+		strings.Contains(after, "_") { // one word is a variant: NCHW
 		return before + constantsAfter[:len(constantsAfter)-1]
 	}
 	if t := tile(n); t != "" && len(fn) >= labels.long {

@@ -25,6 +25,8 @@ func TestLabel(t *testing.T) {
 		{"kernel_cutlass_kernel_object_at__tensorptrbf16_0", "kernel_cutlass_kernel"}, // no class
 		{"_gemm_a8w8_kernel_BLOCK_SIZE_M_16_BLOCK_SIZE_N_32", "_gemm_a8w8_kernel"},
 		{"_fwd_kernel_stage2", "_fwd_kernel_stage2"},
+		{"chunk_abc_fwd_kernel_K", "chunk_abc_fwd_kernel_K"}, // there is one of V, too
+		{"void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>(float)", "bn_fw_inf_1C11_kernel_NCHW"},
 		{"nvjet_sm103_tst_32x64_64x16_4x1_v_bz_splitK_TNN", "nvjet_sm103_tst_32x64_64x16_4x1_v_bz_splitK_TNN"},
 		{"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"},
 		{"Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"},

@@ -1,6 +1,7 @@
 package finding_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/layer/finding"
@@ -20,6 +21,26 @@ func TestGainThatMayBeNone(t *testing.T) {
 	} {
 		if got := c.g.Step(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.g, got, c.want)
+		}
+	}
+}
+
+// TestOverlappingGains: a fused path has kernels that are small or above their floor; no kernel is both.
+func TestOverlappingGains(t *testing.T) {
+	small, fusion := finding.Finding{Kind: finding.SmallKernels}, finding.Finding{Kind: finding.Fusion}
+	others := finding.Finding{Kind: finding.AboveFloor, Code: finding.CodeOthers}
+	products := finding.Finding{Kind: finding.AboveFloor, Code: "products"}
+	for _, c := range []struct {
+		list []finding.Finding
+		want string
+	}{
+		{[]finding.Finding{small, others}, ""}, {[]finding.Finding{fusion, products}, ""},
+		{[]finding.Finding{small, products, fusion}, "The gains of 1 and 3 do"},
+		{[]finding.Finding{fusion, others}, "The gains of 1 and 2 do"},
+		{[]finding.Finding{others, fusion, small}, "The gains of 1, 2 and 3 do"},
+	} {
+		if got := finding.Overlapping(c.list); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

@@ -80,17 +80,19 @@ func (f *Finding) Lines() []string {
 // CodeOthers is that of element-wise operators above their floor, which fusing makes faster, too.
 const CodeOthers = "others"
 
-// Overlapping is a sentence on the findings of a list, numbered from 1, whose gains are partly of the same kernels; ""
-// where there are not two.
+// Overlapping is a sentence on the findings of a list, numbered from 1, whose gains are partly of the same kernels:
+// fused paths, and what they would fuse, which is small or above its floor, not both; "" where there are not two.
 func Overlapping(list []Finding) string {
 	var same []string
+	fuses := false
 	for i := range list {
 		f := &list[i]
+		fuses = fuses || f.Kind == Fusion
 		if f.Kind == Fusion || f.Kind == SmallKernels || f.Kind == AboveFloor && f.Code == CodeOthers {
 			same = append(same, strconv.Itoa(i+1))
 		}
 	}
-	if len(same) < 2 {
+	if len(same) < 2 || !fuses {
 		return ""
 	}
 	return fmt.Sprintf("The gains of %s do not add up: they are partly of the same kernels.", table.Join(same, "and"))
