@@ -60,11 +60,12 @@ func Known() ([]KnownModel, error) { return knownModels() }
 
 // ResolveConfig turns what a user gave as a model into its config: a config.json, the
 // directory of one, or the name of a model of [Known], with or without its organisation
-// ("Qwen/Qwen3-8B"). A file of that name wins. The error names the model that was meant, or
+// ("Qwen/Qwen3-8B"). A file of that name wins, and more than that is the path of one. The error names the model that was meant, or
 // lists all, where there is neither.
 func ResolveConfig(nameOrPath string) (*Config, error) {
 	_, err := os.Stat(nameOrPath)
-	if err == nil || strings.Contains(nameOrPath, `\`) || strings.HasSuffix(nameOrPath, ".json") {
+	if err == nil || strings.Contains(nameOrPath, `\`) || strings.HasSuffix(nameOrPath, ".json") ||
+		strings.HasPrefix(nameOrPath, ".") || path.IsAbs(nameOrPath) || strings.Count(nameOrPath, "/") > 1 {
 		return LoadConfig(nameOrPath)
 	}
 	all, err := Known()

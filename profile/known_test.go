@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -54,6 +55,11 @@ func TestResolveConfig(t *testing.T) {
 	for _, name := range []string{"DeepSeek-R1-Distill-Llama-70B", "meta-llama/Llama-3.1-70B", "llama_3.1_70b"} {
 		if c, err = profile.ResolveConfig(name); err != nil || c.NumLayers != 80 || c.VocabSize != 128256 {
 			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+	for _, name := range []string{"/srv/models/qwen3-8b", "./qwen3-8b", "../qwen3-8b", "models/Qwen/Qwen3-8B"} {
+		if _, err = profile.ResolveConfig(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is the path of no file: %v", name, err)
 		}
 	}
 	// A quantised model has other floors than the one whose name it has in its own.
