@@ -60,8 +60,8 @@ func Known() ([]KnownModel, error) { return knownModels() }
 
 // ResolveConfig turns what a user gave as a model into its config: a config.json, the
 // directory of one, or the name of a model of [Known], with or without its organisation
-// ("Qwen/Qwen3-8B"). A file of that name wins, and more than that is the path of one. The error names the model that was meant, or
-// lists all, where there is neither.
+// ("Qwen/Qwen3-8B"). A file of that name wins, and more than that is the path of one. The
+// error names the model that was meant, or lists all, where there is neither.
 func ResolveConfig(nameOrPath string) (*Config, error) {
 	_, err := os.Stat(nameOrPath)
 	if err == nil || strings.Contains(nameOrPath, `\`) || strings.HasSuffix(nameOrPath, ".json") ||

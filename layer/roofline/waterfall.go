@@ -164,7 +164,8 @@ func (r *measured) missing(g group) (why, do string) {
 	case r.withheld:
 		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
 	case r.walk.refused:
-		return "The model config that was given is of another model.", "Pass " + wanted(r.walk.names()) + "."
+		return "The model config or number of layers that was given contradicts the trace.",
+			"Pass " + wanted(r.walk.names()) + "."
 	case r.walk.model == nil:
 		return "No model config was found, and the inputs of these operators were not recorded.",
 			"Pass " + wanted(r.walk.names()) + "."

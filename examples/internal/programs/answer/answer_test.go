@@ -309,3 +309,16 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("%.500s", r.Stdout)
 	}
 }
+
+// TestConfigOfAnotherModel: a config that was given and contradicts the trace is not said to be missing.
+func TestConfigOfAnotherModel(t *testing.T) {
+	a := ask(t, app.ExitInconclusive, "--question", "roofline", "--config", "llama-2-7b", testdata.Shared(t, decode))
+	for _, from := range []string{a.Model.Config.From, a.Light.Why} {
+		if !strings.HasPrefix(from, "the config or number of layers that was given contradicts the trace") {
+			t.Error(from)
+		}
+	}
+	if len(a.Findings) == 0 || a.Findings[0].Kind != finding.OtherModel {
+		t.Errorf("%+v", a.Findings)
+	}
+}

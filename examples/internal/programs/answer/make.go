@@ -138,7 +138,7 @@ func worse(a, b capture.Verdict) bool {
 }
 
 func (m *maker) model() {
-	const missing = "no config.json was found: pass --config"
+	missing := m.noConfig() + ": pass --config"
 	m.Model.Name = fact(m.r.Model, "config.json, or what the server said",
 		"neither a config.json nor the server's arguments name it: pass --config")
 	m.Model.Config.From, m.Model.Layers.From = missing, "no layers were found"
@@ -160,6 +160,14 @@ func (m *maker) model() {
 	if m.r.Model == "" && m.Model.Architecture == nil && m.Model.Layers.Value == "" {
 		m.Model.Item = unknown("the traces do not show the model: pass --config")
 	}
+}
+
+// noConfig says why the config of the model is not known.
+func (m *maker) noConfig() string {
+	if slices.ContainsFunc(m.of.All, func(a *layer.Analysis) bool { return a.Refused != nil }) {
+		return "the config or number of layers that was given contradicts the trace"
+	}
+	return "no config.json was found"
 }
 
 func (m *maker) environment(o Options) error {
@@ -430,8 +438,8 @@ func (m *maker) light() {
 	case l.GPU == nil:
 		m.Light.Item = unknown("the GPU is not in the table: pass --gpu or --device-file")
 	case l.Model == "":
-		m.Light.Item = unknown("no config.json of the model was found, and operators with most of the GPU time have no " +
-			"recorded shapes: pass --config")
+		m.Light.Item = unknown("%s, and operators with most of the GPU time have no recorded shapes: pass --config",
+			m.noConfig())
 	default:
 		m.Light.Item = unknown("the number of tokens of the passes is not known: pass --tokens and --kv-len")
 	}
