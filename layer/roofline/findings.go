@@ -230,7 +230,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		f.Evidence += reached.text
 	}
 	if share := float64(worst.floor+worst.open) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) &&
-		share < wellRun {
+		share < wellRun && (g != others || worst.floor >= r.walk.starts(&worst)) {
 		if d := r.defectOf(g, worst.operator, worst.longest); d.text != "" {
 			f.Text, f.Advice.Do = d.text, d.do
 		}
@@ -324,8 +324,20 @@ func (r *measured) reached(g group) *reach {
 	return out
 }
 
-// unreached is the part of the time above the floor of a product that no kernel makes up for.
+// starts is what the launches of an operator take whatever they move, as the GPU's shortest kernels do; 0 where the
+// trace does not show it.
+func (w *walk) starts(m *merged) time.Duration {
+	if !w.showsShort() {
+		return 0
+	}
+	return time.Duration(m.launches) * w.shortest
+}
+
+// unreached is the part of the time above the floor of an operator that no kernel makes up for.
 func (r *measured) unreached(m *merged, g group, best *reach) time.Duration {
+	if g == others {
+		return max(0, r.walk.starts(m)-m.floor)
+	}
 	c := r.cellOf(g, m.operator)
 	if best == nil || c == nil || c.bound != boundCompute || c.matrix() != best.dtype {
 		return 0

@@ -88,6 +88,36 @@ func TestFindingsByHand(t *testing.T) {
 	}
 }
 
+// TestStartsAreNoBandwidth: of an element-wise operator, what ten launches take as the shortest kernels do is not won,
+// and one that moves less than that is not far below the memory's speed.
+func TestStartsAreNoBandwidth(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	for i := range int64(10) {
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 10 * i, Duration: 5})
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &a.Devices[0]
+	d.Passes = []layer.ForwardPass{{}}
+	for _, c := range []struct {
+		floor, shortest, want time.Duration
+		text                  string
+	}{
+		{10, 2, 80, "Element-wise and others above their floor"}, {20, 2, 80, bandwidthLow}, {30, 2, 70, bandwidthLow},
+		{10, 0, 90, bandwidthLow}, {10, 10, 0, ""},
+	} {
+		r := measuredOf(&cell{slot: &slot{key: key{0, "rope"}}, group: others, booked: 100, raw: 100, floor: c.floor,
+			capped: c.floor, launches: 10, longest: d.Kernel(0)})
+		r.walk.device, r.walk.shortest = d, c.shortest
+		f := append(r.findings(), finding.Finding{})[0]
+		if f.PerStep != c.want || f.Text != c.text {
+			t.Errorf("floor %d, shortest %d: %q, %d; want %q, %d", c.floor, c.shortest, f.Text, f.PerStep, c.text, c.want)
+		}
+	}
+}
+
 // TestMuchTimeWithoutAFloor: operators that take a tenth of the pass, and kernels that copy.
 func TestMuchTimeWithoutAFloor(t *testing.T) {
 	k := oneKernel(t)

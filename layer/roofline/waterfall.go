@@ -273,6 +273,7 @@ type merged struct {
 	raw, floor  time.Duration
 	above       time.Duration // booked, less floor and open
 	open        time.Duration // that work may need which is not certain
+	launches    int
 	longest     layer.Kernel
 	unreachable bool // an instance was faster than possible
 }
@@ -294,6 +295,7 @@ func (r *measured) byOperator(g group) []merged {
 		m.floor += c.floor
 		m.above += max(0, c.booked-c.capped-c.even)
 		m.open += c.even
+		m.launches += c.launches
 		m.longest = longer(m.longest, c.longest)
 		m.unreachable = m.unreachable || c.over > 0
 	}
