@@ -278,7 +278,7 @@ func (m *measurer) kernelAt(at int, k layer.Kernel) int {
 
 func (m *measurer) kernelOf(k layer.Kernel) int {
 	op, part, _ := k.Operator()
-	p := Part{Name: k.Facts().Short, Base: k.Facts().Base, Category: string(k.Category()), Class: Memory}
+	p := Part{Name: k.Facts().Short, Base: k.Facts().Base, Category: string(k.Does()), Class: Memory}
 	switch collective := k.Does() == classify.CategoryCommunication; {
 	case collective:
 		p.Class = Transfer

@@ -207,3 +207,23 @@ func TestMarkdownIsShort(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfAProfile: the categories of a model's profile are not those of the parts of a run: products and collectives
+// are found in both.
+func TestPartsOfAProfile(t *testing.T) {
+	const file = "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"
+	of := map[string]string{}
+	for _, p := range measured(t, file, "").Runs[0].Parts {
+		of[p.Base] = p.Category
+	}
+	classes := map[compare.Class]int{}
+	for _, p := range measured(t, file, "deepseek-v4-flash").Runs[0].Parts {
+		if p.Category != of[p.Base] {
+			t.Errorf("%s is %q, without a config %q", p.Base, p.Category, of[p.Base])
+		}
+		classes[p.Class]++
+	}
+	if classes[compare.Transfer] == 0 {
+		t.Errorf("no collective in %v", classes)
+	}
+}
