@@ -156,6 +156,8 @@ func TestWorkOfOperators(t *testing.T) {
 			TopK: 3}, opWork{Activations: 5 * 3 * (16 + 8) * 2}},
 		{"three experts' results added", 1, profile.PlanOp{Operator: opname.ExpertsCombine, Width: 8, TopK: 3},
 			opWork{Activations: 5 * (3 + 1) * 8 * 2}},
+		{"a write to a cache of one byte each", 1, profile.PlanOp{Operator: opname.KVWrite, Width: 8},
+			opWork{Activations: 5 * 8 * (2 + 1)}},
 		{"of columns", 2, profile.PlanOp{K: 6, N: 7, Split: profile.SplitColumns, Bias: true},
 			opWork{M: 5, N: 4, K: 6, FLOP: 240 + 20, Weights: 48 + 8, Activations: 100}},
 		{"of rows", 2, profile.PlanOp{K: 7, N: 6, Split: profile.SplitRows},
@@ -175,7 +177,7 @@ func TestWorkOfOperators(t *testing.T) {
 		{"a product of no rows", 1, profile.PlanOp{K: 6}, opWork{}}, {"nothing", 1, profile.PlanOp{}, opWork{}},
 		{"experts of which none is chosen", 1, profile.PlanOp{K: 6, N: 4, Experts: 2}, opWork{}},
 	} {
-		m := &model{config: &profile.Config{}, tp: c.tp, ep: 1, activation: "bf16", cache: "bf16"}
+		m := &model{config: &profile.Config{}, tp: c.tp, ep: 1, activation: "bf16", cache: "fp8"}
 		if one := m.work(&c.op, nil, &Load{Tokens: 1, Requests: 1}); one.Known != (c.want != opWork{}) {
 			t.Errorf("%s of one token: %+v", c.name, one)
 		}

@@ -83,7 +83,7 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork
 	case opname.Attention:
 		return m.attention(op, l)
 	case opname.Embed:
-		return m.moved(l.Tokens, 2*op.N)
+		return m.moved(l.Tokens, op.N, op.N, m.activation)
 	case opname.AttnAllReduce, opname.MLPAllReduce:
 		return m.allReduce(op, l)
 	}
@@ -93,7 +93,8 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork
 	case op.K > 0 && op.N > 0:
 		return m.product(op, kind, l)
 	case op.Operator == opname.LogitsGather, op.Operator == opname.Sampling:
-		return m.moved(l.logits(), m.perRank(op.Width, op.Split)*2)
+		width := m.perRank(op.Width, op.Split)
+		return m.moved(l.logits(), width, width, m.activation)
 	case m.ep > 1 && (op.Operator == opname.ExpertsActivation || op.Operator == opname.ExpertsCombine):
 		return opWork{} // how many of the chosen experts are on this rank, the config does not say
 	case op.Width > 0:
@@ -104,7 +105,10 @@ func (m *model) work(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opWork
 		case opname.ExpertsCombine:
 			read *= max(1, op.TopK)
 		}
-		return m.moved(l.Tokens, read+written)
+		if op.Operator == opname.KVWrite {
+			return m.moved(l.Tokens, read, written, m.cache)
+		}
+		return m.moved(l.Tokens, read, written, m.activation)
 	}
 	return opWork{}
 }
@@ -255,13 +259,13 @@ func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 		ActiveExperts: active, Known: true}
 }
 
-// moved is an operator that reads and writes elements of each token and computes next to nothing.
-func (m *model) moved(tokens int64, elements int) opWork {
-	if tokens <= 0 || elements <= 0 {
+// moved is an operator that reads elements of each token and writes as many as a type, and computes next to nothing.
+func (m *model) moved(tokens int64, read, written int, as string) opWork {
+	if tokens <= 0 || read+written <= 0 {
 		return opWork{}
 	}
-	return opWork{Activations: float64(tokens) * float64(elements) * sizeOf(m.activation, ""), DType: m.activation,
-		Known: true}
+	each := float64(read)*sizeOf(m.activation, "") + float64(written)*sizeOf(as, m.activation)
+	return opWork{Activations: float64(tokens) * each, DType: m.activation, Known: true}
 }
 
 // allReduce moves each element of the hidden state over a link once where the switch adds up, and up to twice on
