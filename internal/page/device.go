@@ -164,8 +164,11 @@ func (b *deviceBuilder) palette() {
 		b.t.Palette = append(b.t.Palette, Colour{b.d.CategoryLabel(c), CategoryColour(c)})
 	}
 	b.t.Collectives = -1
-	if i, ok := b.categories[classify.CategoryCommunication]; ok {
-		b.t.Collectives = i
+	for k := range b.d.Kernels() {
+		if k.Does() == classify.CategoryCommunication {
+			b.t.Collectives = b.categories[k.Category()]
+			break
+		}
 	}
 	b.causes = map[finding.Cause]int{}
 	for _, g := range b.x.Waits {
