@@ -64,7 +64,8 @@ func TestWorkOfAFusedKernel(t *testing.T) {
 		t.Errorf("at least %v of weights, %v in all", got.Weights, got.bytes())
 	}
 	decode := w.workOf(s, &load, layer.StageDecode)
-	if decode.N != 16 || decode.FLOP != 10240 || decode.several || decode.Expected {
+	if decode.N != 16 || decode.FLOP != 10240 || decode.Activations != 5*(64+16)*2 || // the norm has them at hand
+		decode.several || decode.Expected {
 		t.Errorf("of a decode pass: %+v", decode)
 	}
 	w.plan.Kinds = []profile.PlanKind{{Operators: []profile.PlanOp{{Operator: opname.Attention, KVHeads: 1, HeadDim: 4}}}}
@@ -426,5 +427,25 @@ func TestActivationsOfFusedOperators(t *testing.T) {
 		if got := w.workOf(s, &load, layer.StageDecode); got.Activations != c.want {
 			t.Errorf("%s: %v bytes, want %v", c.operator, got.Activations, c.want)
 		}
+	}
+}
+
+// TestOrderOfRows: the operators of a type of layer are together where the first of them ran; what is outside layers
+// comes before or after them all.
+func TestOrderOfRows(t *testing.T) {
+	var r measured
+	for _, name := range []string{"embed", "0 a", "0 b", "1 a", "outside", "0 c", "1 b", "head"} {
+		c := &cell{slot: &slot{key: key{-1, name}}}
+		if name[1] == ' ' {
+			c.kind = int(name[0] - '0')
+		}
+		r.order = append(r.order, c)
+	}
+	var got []string
+	for _, c := range r.byLayerType() {
+		got = append(got, c.operator)
+	}
+	if want := []string{"embed", "0 a", "0 b", "0 c", "1 a", "1 b", "outside", "head"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

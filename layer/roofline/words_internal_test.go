@@ -25,6 +25,8 @@ func TestWhyNoFloor(t *testing.T) {
 		{func(r *measured) { r.walk.gpu = nil }, products, "The GPU is not known.", "--gpu H100"},
 		{func(r *measured) { r.withheld = true }, products, "Floors are withheld: operators are faster than the GPU can be.",
 			"Check `--tokens`"},
+		{func(r *measured) { r.walk.model, r.walk.refused = nil, true }, products, "The model config or number of layers that " +
+			"was given contradicts the trace.", "Pass `--config`"},
 		{func(r *measured) { r.walk.model = nil }, products, "No model config was found", "Pass `--config`"},
 		{func(r *measured) { r.walk.uncounted = true }, products, "The sizes of the model on one GPU are not known.",
 			"Pass `--tp`"},

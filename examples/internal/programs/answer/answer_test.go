@@ -321,4 +321,9 @@ func TestConfigOfAnotherModel(t *testing.T) {
 	if len(a.Findings) == 0 || a.Findings[0].Kind != finding.OtherModel {
 		t.Errorf("%+v", a.Findings)
 	}
+	for _, f := range a.Findings {
+		if f.Kind == finding.NoFloor && strings.Contains(f.Evidence, "No model config was found") {
+			t.Error(f.Evidence)
+		}
+	}
 }
