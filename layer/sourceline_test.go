@@ -126,13 +126,16 @@ func TestMappingOfOtherKernels(t *testing.T) {
 		m, _ := generate(t, gen.Config{Seed: 1, Dialect: gen.SGLang, Stacks: true, Modules: true, Arch: tt.mapping,
 			Passes: passes(gen.Eager)}, nil)
 		tr, _ := generate(t, gen.Config{Seed: 2, Dialect: gen.SGLang, Arch: dense, Passes: passes(gen.FullGraph)}, nil)
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 8,
-			Mapping: analyze(t, m, layer.Options{}).Analysis()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if why := a.Devices[0].MappingRefused(); (why != "") != tt.refused {
-			t.Errorf("mapping of %v layers: refused %q, want %v", tt.mapping.Layers[0], why, tt.refused)
+		o := layer.Options{Mapping: analyze(t, m, layer.Options{}).Analysis()}
+		for _, o.NumLayers = range []int{8, 30} { // where there are no 30 layers, the mapping stays
+			a, err := layer.AnalyzeAnyway(t.Context(), tr, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := a.Devices[0].MappingRefused(); (why != "") != tt.refused || (a.Refused != nil) != (o.NumLayers == 30) {
+				t.Errorf("mapping of %v layers: refused %q, want %v; %d layers refused: %v", tt.mapping.Layers[0], why,
+					tt.refused, o.NumLayers, a.Refused)
+			}
 		}
 	}
 }

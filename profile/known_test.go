@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 )
@@ -159,6 +160,29 @@ func TestParametersOfKnownModels(t *testing.T) {
 		want, ok := published[m.Name]
 		if got := sum / 1e9; !ok || math.Abs(got-want) > .02*want {
 			t.Errorf("%s: %.4g billion weights, published %v", m.Name, got, want)
+		}
+	}
+}
+
+// TestWidthsOfActivations: a gated one reads two elements for each that it writes, another one reads as many.
+func TestWidthsOfActivations(t *testing.T) {
+	for model, want := range map[string][2]int{"qwen3-8b": {24576, 12288}, "nemotron-3-nano-30b-a3b": {3712, 3712}} {
+		c, err := profile.ResolveConfig(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, k := range c.Plan().Kinds {
+			for _, name := range []profile.Operator{opname.Activation, opname.SharedActivation} {
+				if op, ok := k.Find(name); ok {
+					if found = true; op.Width != want[0] || op.Out != want[1] {
+						t.Errorf("%s: %s reads %d and writes %d, want %v", model, name, op.Width, op.Out, want)
+					}
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s has no activation", model)
 		}
 	}
 }

@@ -271,7 +271,8 @@ func TestWeightsOfAGPU(t *testing.T) {
 			load := Decode(1, 1)
 			r, err := Plan(t.Context(), m.config, Options{TP: c.tp, EP: c.ep, Device: "tiny", GPUs: []hardware.GPU{g},
 				Load: &load})
-			if err != nil || strings.Contains(strings.Join(r.Notes, ""), "divide the model") == fits {
+			if err != nil || strings.Contains(strings.Join(r.Notes, ""), "divide the model") == fits ||
+				r.Passes[0].Basis != BasisOption {
 				t.Errorf("TP %d, EP %d, a memory of %d bytes: %v, %v", c.tp, c.ep, memory, r, err)
 			}
 		}
