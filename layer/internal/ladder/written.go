@@ -95,6 +95,15 @@ func writtenParts(s *Sequence, steps []step) {
 		}
 		return i
 	}
+	last, next := RoleOther, 0
+	opened := func(to int) Role {
+		for ; next <= to; next++ {
+			if r := s.Role[next]; r == RoleNorm || r == roleEmbed || r == roleSample {
+				last = r
+			}
+		}
+		return last
+	}
 	isProduct := func(i int) bool { return i >= 0 && i < s.Len() && s.Role[i] == RoleGemm }
 	ofHeads := func(i int) bool { return isProduct(i) || i >= 0 && s.Role[i] == RoleNorm }
 	for i := range s.Len() {
@@ -131,7 +140,7 @@ func writtenParts(s *Sequence, steps []step) {
 			for k := from; k <= root; k++ {
 				s.Role[k] = RoleOther
 			}
-			if s.Role[from] = RoleNorm; !ofStream(s, steps, from, root) {
+			if s.Role[from] = RoleNorm; !ofStream(s, steps, from, root, opened) {
 				s.Role[from] = RoleOther
 			}
 		}
@@ -141,7 +150,8 @@ func writtenParts(s *Sequence, steps []step) {
 
 // ofStream says whether a norm is of the residual stream, and not of heads or of a state: its input is a sum, or what
 // no single operation made, or a sum follows it, or it is the first one. It begins at kernel i and has its root later.
-func ofStream(s *Sequence, steps []step, i, root int) bool {
+// opened returns the role of the last norm, embedding or sampling up to a kernel.
+func ofStream(s *Sequence, steps []step, i, root int, opened func(to int) Role) bool {
 	k := i - 1
 	for k >= 0 && (steps[s.ID[k]] == copyStep || steps[s.ID[k]] == inputStep) && s.Role[k] != roleEmbed {
 		k--
@@ -158,15 +168,7 @@ func ofStream(s *Sequence, steps []step, i, root int) bool {
 			break
 		}
 	}
-	for ; k >= 0; k-- {
-		switch s.Role[k] {
-		case RoleNorm:
-			return false
-		case roleEmbed, roleSample:
-			return true
-		}
-	}
-	return true
+	return opened(k) != RoleNorm
 }
 
 // normEnd is how many kernels of a norm follow its root, and the first one after them: products with the input and the

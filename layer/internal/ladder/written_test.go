@@ -1,41 +1,47 @@
 package ladder
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/internal/testdata"
 )
+
+const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+
+// written are kernels by what they compute.
+var written = map[string]string{
+	"copy":    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+	"pow":     point + "pow_tensor_scalar_kernel_impl, std::array<char*, 2ul>>",
+	"mean":    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned, float, 4, 4>>",
+	"eps":     point + "CUDAFunctorOnSelf_add<float>, std::array<char*, 2ul>>",
+	"root":    point + "rsqrt_kernel_cuda, std::array<char*, 2ul>>",
+	"gemm":    "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+	"softmax": "void softmax_warp_forward<float, float, float, 10, false>(float*)",
+	"topk":    "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(float*)",
+	"max":     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MaxOps<float>, unsigned, float, 4, 4>>",
+	"flash":   "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)",
+	"norm":    "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
+	"add":     point + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>",
+	"clamp":   point + "(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&), std::array<char*, 2ul>>",
+	"memcpy":  "Memcpy DtoD (Device -> Device)",
+	"cat":     "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>",
+	"silu":    point + "silu_kernel, std::array<char*, 2ul>>",
+	"mul":     point + "BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>>",
+	"sum":     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+}
 
 // TestWrittenParts: a norm that is written as single operations begins with its first one, beside whole norms, too; a
 // mean without a root is none. A softmax mixes tokens between two products, beside attention in one kernel, too; before
 // a choice of experts it does not, where no kernel is known to mix, either. A part that moves what is between its
 // products mixes beside parts that only compute elements, and feeds forward where each follows a mixer.
 func TestWrittenParts(t *testing.T) {
-	const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
-	names := map[string]string{
-		"copy":    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
-		"pow":     point + "pow_tensor_scalar_kernel_impl, std::array<char*, 2ul>>",
-		"mean":    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned, float, 4, 4>>",
-		"eps":     point + "CUDAFunctorOnSelf_add<float>, std::array<char*, 2ul>>",
-		"root":    point + "rsqrt_kernel_cuda, std::array<char*, 2ul>>",
-		"gemm":    "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
-		"softmax": "void softmax_warp_forward<float, float, float, 10, false>(float*)",
-		"topk":    "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(float*)",
-		"max":     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MaxOps<float>, unsigned, float, 4, 4>>",
-		"flash":   "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)",
-		"norm":    "void vllm::rms_norm_kernel<c10::BFloat16, 8>",
-		"add":     point + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>",
-		"clamp":   point + "(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&), std::array<char*, 2ul>>",
-		"memcpy":  "Memcpy DtoD (Device -> Device)",
-		"cat":     "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>",
-		"silu":    point + "silu_kernel, std::array<char*, 2ul>>",
-		"mul":     point + "BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>>",
-		"sum":     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-	}
 	for _, c := range []struct{ kernels, roles string }{
 		{"gemm copy pow mean eps root gemm", "0100000"},
 		{"gemm pow mean eps root gemm", "010000"},
@@ -77,22 +83,8 @@ func TestWrittenParts(t *testing.T) {
 		{"norm gemm flash gemm silu gemm norm gemm mul gemm", "10M0A0" + "10A0"},
 		{"norm gemm flash sum silu gemm", "10M0A0"},
 	} {
-		var in intern.Keys[string]
-		s := &Sequence{}
-		var list []string
-		var facts []classify.Facts
-		for _, k := range strings.Fields(c.kernels) {
-			id := int32(in.ID(names[k]))
-			if int(id) == len(list) {
-				list, facts = append(list, names[k]), append(facts, FactsOf(names[k]))
-			}
-			s.ID, s.Base = append(s.ID, id), append(s.Base, id)
-		}
-		roles := structuralRoles(facts)
-		for _, id := range s.ID {
-			s.Role = append(s.Role, roles[id])
-		}
-		writtenParts(s, writtenSteps(facts))
+		s, steps := writtenOut(c.kernels)
+		writtenParts(s, steps)
 		got := ""
 		for _, r := range s.Role {
 			switch r {
@@ -109,5 +101,37 @@ func TestWrittenParts(t *testing.T) {
 		if diff := cmp.Diff(c.roles, got); diff != "" {
 			t.Errorf("%s: norms and mixers (-want +got):\n%s", c.kernels, diff)
 		}
+	}
+}
+
+// writtenOut is a sequence of kernels that words name, and their steps.
+func writtenOut(words string) (*Sequence, []step) {
+	var in intern.Keys[string]
+	s := &Sequence{}
+	var facts []classify.Facts
+	for _, k := range strings.Fields(words) {
+		id := int32(in.ID(k))
+		if int(id) == len(facts) {
+			facts = append(facts, FactsOf(written[k]))
+		}
+		s.ID, s.Base = append(s.ID, id), append(s.Base, id)
+	}
+	roles := structuralRoles(facts)
+	for _, id := range s.ID {
+		s.Role = append(s.Role, roles[id])
+	}
+	return s, writtenSteps(facts)
+}
+
+// TestManyNormsOfHeads: norms of heads without one of the residual stream between them take time by their number.
+func TestManyNormsOfHeads(t *testing.T) {
+	s, steps := writtenOut("norm " + strings.Repeat("gemm copy pow mean eps root mul ", 40_000))
+	begin := testdata.CPU()
+	writtenParts(s, steps)
+	if took := testdata.CPU() - begin; took > time.Second {
+		t.Errorf("%d kernels take %v", s.Len(), took)
+	}
+	if slices.Contains(s.Role[1:], RoleNorm) {
+		t.Error("a norm of a head is one of the residual stream")
 	}
 }
