@@ -34,6 +34,10 @@ var written = map[string]string{
 	"cat":     "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>",
 	"silu":    point + "silu_kernel, std::array<char*, 2ul>>",
 	"mul":     point + "BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>>",
+	"moe":     "fused_moe_kernel",
+	"fused":   "void vllm::act_and_mul_kernel<c10::BFloat16, &vllm::silu_kernel<c10::BFloat16>, true>",
+	"lookup":  "void at::native::vectorized_gather_kernel<16, long>",
+	"argmax":  "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned, long, 4, 4>>",
 	"sum":     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
 }
 
@@ -72,6 +76,12 @@ func TestWrittenParts(t *testing.T) {
 		{"norm gemm flash pow mean eps root mul gemm", "10M100000"},
 		{"norm gemm silu mul pow mean eps root mul gemm", "10A0000000"},
 		{"norm gemm add copy pow mean eps root mul gemm", "1001000000"},
+		{"norm gemm pow mean eps root mul copy mul copy add gemm", "100000000000"},
+		{"norm gemm pow mean eps root mul gemm add gemm", "1000000000"},
+		{"norm gemm fused pow mean eps root mul gemm", "10A000000"},
+		{"norm gemm argmax gemm pow mean eps root mul gemm", "1000100000"},
+		{"norm gemm lookup gemm pow mean eps root mul gemm", "1000100000"},
+		{"norm lookup copy pow mean eps root mul gemm", "101000000"},
 		// what does more than feed forward mixes, if something is known to feed forward
 		{"norm gemm cat gemm add norm gemm silu mul gemm add", "10M00" + "10A000"},
 		{"norm gemm cat gemm add norm gemm cat gemm add", "10000" + "10000"},
@@ -82,6 +92,21 @@ func TestWrittenParts(t *testing.T) {
 			strings.Repeat("10M00"+"10A0", 4) + "1000"},
 		{"norm gemm flash gemm silu gemm norm gemm mul gemm", "10M0A0" + "10A0"},
 		{"norm gemm flash sum silu gemm", "10M0A0"},
+		{"norm gemm cat gemm norm gemm flash gemm silu gemm", "10M0" + "10M0A0"},
+		{"norm gemm cat gemm norm gemm flash gemm mul silu gemm", "10M0" + "10M00A0"},
+		{"norm gemm cat gemm norm moe gemm", "10M0" + "100"},
+		{"norm gemm flash norm silu gemm", "10M" + "1A0"},
+		{"norm gemm cat gemm norm gemm flash gemm mul gemm", "1000" + "10M000"},
+		{"norm gemm flash gemm norm gemm silu gemm norm gemm cat gemm", "10M0" + "10A0" + "10M0"},
+		{"norm gemm flash gemm norm add norm gemm cat gemm norm gemm flash gemm norm gemm topk gemm", "10M0" + "10" + "1000" +
+			"10M0" + "1000"},
+		// one part of eight, and how many follow one that mixes
+		{"norm gemm cat gemm " + strings.Repeat("norm gemm flash silu gemm norm gemm silu gemm ", 3) + "norm gemm silu gemm",
+			"10M0" + strings.Repeat("10M00"+"10A0", 3) + "10A0"},
+		{strings.Repeat("norm gemm flash gemm norm gemm cat gemm ", 8) + "norm gemm silu gemm norm gemm cat gemm",
+			strings.Repeat("10M0"+"10M0", 8) + "10A0" + "10M0"},
+		{strings.Repeat("norm gemm flash gemm norm gemm cat gemm ", 9) + "norm gemm silu gemm norm gemm cat gemm",
+			strings.Repeat("10M0"+"1000", 9) + "10A0" + "1000"},
 	} {
 		s, steps := writtenOut(c.kernels)
 		writtenParts(s, steps)
