@@ -121,12 +121,12 @@ func TestExchangesOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+	r, err := roofline.Analyze(t.Context(), a, roofline.Options{TP: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
 	exchanged := time.Duration(0)
-	for _, s := range r.Passes[0].Waterfall {
+	for _, s := range r.Passes[len(r.Passes)-1].Waterfall {
 		if s.Kind == roofline.Communication {
 			exchanged += s.Time
 		}

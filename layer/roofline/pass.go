@@ -352,11 +352,7 @@ func (r *measured) groupOf(k layer.Kernel, part layer.Part, at *slot, l int) gro
 	case at.operator == opname.Other || at.operator == "":
 		return unplaced
 	}
-	g := at.group[stat.Int(r.stage == layer.StageDecode)]
-	if g == others && l == trace.None {
-		return outside
-	}
-	return g
+	return at.group[stat.Int(r.stage == layer.StageDecode)]
 }
 
 // kindIndex is the plan's kind of a layer, −1 outside.
