@@ -449,3 +449,27 @@ func TestOrderOfRows(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestRowAtTheMemorysSpeed: of 100 ns of element-wise work the memory takes 30. That is a floor without a config; with
+// one it is none, as the floor of a plan has no activations.
+func TestRowAtTheMemorysSpeed(t *testing.T) {
+	for _, c := range []struct {
+		model *model
+		name  string
+		kind  ShareKind
+	}{{&model{}, "element-wise and others at the memory's speed", NoFloor}, {nil, "floor: element-wise and others", Floor}} {
+		r := measuredOf(&cell{slot: &slot{key: key{0, "rope"}}, group: others, booked: 100, raw: 100, floor: 30, capped: 30,
+			launches: 1, longest: oneKernel(t)})
+		r.walk.model = c.model
+		var sum time.Duration
+		found := 0
+		for _, s := range r.waterfall() {
+			if sum += s.Time; s.Name == c.name && s.Kind == c.kind && s.Time == 30 {
+				found++
+			}
+		}
+		if found != 1 || sum != 100 {
+			t.Errorf("%d rows %q, %v in all", found, c.name, sum)
+		}
+	}
+}
