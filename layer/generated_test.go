@@ -141,7 +141,7 @@ func TestContradictionsOfGeneratedTraces(t *testing.T) {
 		}
 		mine := 0
 		for k := range a.Devices[0].Kernels() {
-			mine += stat.Int(k.Category() == "mine")
+			mine += stat.Int(k.Category() == own.Category)
 		}
 		said := slices.ContainsFunc(a.Findings(), func(f finding.Finding) bool {
 			return f.Kind == finding.OtherModel && strings.Contains(f.Evidence, "17") && f.Do != ""

@@ -95,7 +95,7 @@ func (r *redactor) event(ev *scan.Event) []byte {
 	}
 	var name string
 	if e.Name != nil && json.Unmarshal(e.Name, &name) != nil {
-		return nil
+		name = "" // as the reader takes what is no text
 	}
 	if !r.fields(&e) {
 		return nil
