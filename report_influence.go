@@ -64,8 +64,7 @@ func (r *Report) checkMeans(p *reportPart) (few []string) {
 			}
 			continue
 		}
-		pass, peers := -1, 0
-		var usual, moved time.Duration
+		pass, peers, usual, moved := -1, 0, time.Duration(0), time.Duration(0)
 		for _, same := range byWork {
 			slices.SortFunc(same, func(a, b int) int { return cmp.Or(cmp.Compare(p.wall[a], p.wall[b]), a-b) })
 			for _, at := range []int{0, len(same) - 1} {
@@ -150,8 +149,7 @@ func (r *Report) checkLargest(p *reportPart, pass int) {
 		}
 		slices.Sort(took)
 		n := len(took) - 1
-		longest := took[n]
-		var others time.Duration
+		longest, others := took[n], time.Duration(0)
 		for _, d := range took[:n] {
 			others += d
 		}

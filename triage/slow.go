@@ -73,7 +73,7 @@ func (s *stageWork) products(ops chain.Ops) map[int32]knownWork {
 // half.
 func (a *analysis) slow(s *stageWork) []SlowRow {
 	out := []SlowRow{}
-	var capability int
+	capability := 0
 	if arch, ok := strings.CutPrefix(s.place().Arch, "sm"); ok {
 		capability, _ = strconv.Atoi(strings.TrimRight(arch, "a"))
 	}
