@@ -22,8 +22,9 @@ var wrappers = map[string]bool{
 	"kentry": true, "kentry_pt": true,
 	// cub, rocprim: the algorithm's configuration or implementation.
 	"trampoline_kernel": true, "kernel_agent": true, "_kernel_agent": true,
-	"invoke_kernel":   true,                                                                                  // nunchaku
-	"unary_op_kernel": true, "unary_gated_op_kernel": true, "k_bin_bcast": true, "k_bin_bcast_unravel": true, // ggml
+	"invoke_kernel": true, // nunchaku
+	// ggml
+	"unary_op_kernel": true, "unary_gated_op_kernel": true, "k_bin_bcast": true, "k_bin_bcast_unravel": true,
 	"ForEachKernel": true, "static_kernel": true, "for_each_kernel": true,
 }
 

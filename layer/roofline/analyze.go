@@ -290,8 +290,7 @@ func shortestKernel(d *layer.Device) time.Duration {
 
 // planned are the operators of a plan that a kernel's operator means: its first alternative, all of its fused parts.
 func planned(plan *profile.Plan, kind *profile.PlanKind, operator string, decode bool) []profile.PlanOp {
-	first, _, _ := strings.Cut(operator, "|")
-	fused := strings.Contains(first, "+")
+	first, fused := firstOf(operator)
 	var out []profile.PlanOp
 	for name := range strings.SplitSeq(first, "+") {
 		var parts []profile.PlanOp
@@ -306,6 +305,12 @@ func planned(plan *profile.Plan, kind *profile.PlanKind, operator string, decode
 		out = append(out, parts...)
 	}
 	return out
+}
+
+// firstOf is the first alternative of an operator, and whether a kernel fuses several in it.
+func firstOf(operator string) (first string, fused bool) {
+	first, _, _ = strings.Cut(operator, "|")
+	return first, strings.Contains(first, "+")
 }
 
 // named are the operators of a list with a name; alternatives count where no operator itself has it.

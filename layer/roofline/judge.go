@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -192,7 +191,8 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 	}
 	ops := s.ops[stat.Int(stage == layer.StageDecode)]
 	inProduct := slices.ContainsFunc(ops, func(op profile.PlanOp) bool { return op.K > 0 && op.N > 0 })
-	fused := !inProduct && strings.Contains(s.operator, "+")
+	_, fused := firstOf(s.operator)
+	fused = fused && !inProduct
 	var most float64
 	for i := range ops {
 		one := w.model.work(&ops[i], kind, load)

@@ -76,10 +76,11 @@ func nameCounts(s *Sequence, passes bool) []Guess {
 	occ, written := occurrencesOf(names), count(norms, 1)
 	for sym := range occ.symbols() {
 		n := occ.count(sym)
-		if weight[n] += n; n > 0 && n == written && !passes {
-			weight[n] -= n
-			weight[n-1] += n // the last norm follows the layers, or the first one the embedding
+		of := n
+		if n > 0 && n == written && !passes {
+			of-- // the last norm follows the layers, or the first one the embedding
 		}
+		weight[of] += n
 	}
 	var all []Guess
 	for c := range weight {
