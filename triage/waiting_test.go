@@ -73,12 +73,8 @@ func TestExchangesOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/synthetic-deepseek-v4-flash*")[0],
-		trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr}}, nil, layer.Options{Config: c})
+	of := source(t, "traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz")
+	in, err := triage.NewInput(t.Context(), []triage.Source{of}, nil, layer.Options{Config: c})
 	if err != nil {
 		t.Fatal(err)
 	}

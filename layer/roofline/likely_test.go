@@ -6,12 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/internal/testdata"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
-	"github.com/llmstrata/strata/trace"
 )
 
 // TestLooksLike: a public model is recognised by its layers and the recorded table of its vocabulary, looked up in or
@@ -28,18 +25,7 @@ func TestLooksLike(t *testing.T) {
 			"qwen3-30b-a3b; if it is this model, pass --config qwen3-30b-a3b",
 		"hf-bert-small-eager-h100.json.gz": "",
 	} {
-		tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/"+file)[0], trace.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := roofline.Analyze(t.Context(), a, roofline.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := analyseWith(t, file, nil, roofline.Options{})
 		got := ""
 		for _, n := range r.Notes {
 			if strings.Contains(n, "looks like") || strings.Contains(n, " are those of ") {
@@ -68,26 +54,11 @@ func TestLooksLike(t *testing.T) {
 func TestConfigHidesNothing(t *testing.T) {
 	for file, model := range map[string]string{"hf-qwen1.5-0.5b-eager-h100.json.gz": "qwen1.5-0.5b",
 		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "qwen3-8b"} {
-		tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/"+file)[0], trace.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		config, err := profile.ResolveConfig(model)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		without, err := roofline.Analyze(t.Context(), a, roofline.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		with, err := roofline.Analyze(t.Context(), a, roofline.Options{Config: config})
-		if err != nil {
-			t.Fatal(err)
-		}
+		without, with := analyseWith(t, file, nil, roofline.Options{}), analyseWith(t, file, config, roofline.Options{})
 		for i := range without.Findings {
 			f := &without.Findings[i]
 			if f.Kind != finding.AboveFloor {
@@ -108,23 +79,7 @@ func TestConfigHidesNothing(t *testing.T) {
 // TestExchangesOfAProfile: collectives are communication whatever the categories of the model's profile are, and no
 // element-wise work, which has no floor where tokens are not known.
 func TestExchangesOfAProfile(t *testing.T) {
-	c, err := profile.ResolveConfig(testdata.Shared(t, "configs/deepseek-v4-flash.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := trace.Open(t.Context(), testdata.SharedGlob(t, "traces/torch/synthetic-deepseek-v4-flash*")[0],
-		trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := roofline.Analyze(t.Context(), a, roofline.Options{TP: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := analyse(t, "synthetic-deepseek-v4-flash-TP-0.trace.json.gz", "deepseek-v4-flash", roofline.Options{TP: 8})
 	exchanged := time.Duration(0)
 	for _, s := range r.Passes[len(r.Passes)-1].Waterfall {
 		if s.Kind == roofline.Communication {
