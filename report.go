@@ -303,6 +303,9 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", part.Path, err)
 	}
+	if a.Refused != nil {
+		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Path, a.Refused)
+	}
 	if len(a.Devices) == 0 {
 		return &reportPart{name: part.Path, a: a}, nil
 	}

@@ -175,6 +175,20 @@ func TestReportOfAnotherModel(t *testing.T) {
 			t.Errorf("%s: %s", f.Text, f.Evidence)
 		}
 	}
+	// Boundaries that the trace has no evidence of are a note, and the config of the model stays.
+	if config, err = profile.ResolveConfig("qwen3-8b"); err != nil {
+		t.Fatal(err)
+	}
+	r = reported(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
+		strata.ReportOptions{Layers: layer.Options{Config: config, Boundaries: "modules"}})
+	if !strings.Contains(strings.Join(r.Notes, ""), "needs module frames") {
+		t.Errorf("notes %q", r.Notes)
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Kind == finding.OtherModel || f.Kind == finding.NoFloor && f.Code != roofline.CodeCopies {
+			t.Errorf("boundaries by modules: %s: %s", f.Text, f.Evidence)
+		}
+	}
 }
 
 // TestWhatDoubtsCausesOnly: work without launch calls is one finding, with one fix, and comes after what takes time;

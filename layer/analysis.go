@@ -29,7 +29,8 @@ type Analysis struct {
 	// Profile and Config are those the analysis used; Config may be nil.
 	Profile *profile.ModelProfile `json:"-"`
 	Config  *profile.Config       `json:"-"`
-	// Refused is why [AnalyzeAnyway] left out what was said of the model; nil where it did not.
+	// Refused is why [AnalyzeAnyway] left something out: [ErrContradiction] for the model, [ErrNoEvidence] for the
+	// boundaries; nil where it did not.
 	Refused error `json:"-"`
 
 	trace *trace.Trace

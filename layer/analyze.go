@@ -61,15 +61,21 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, erro
 	return a, nil
 }
 
-// AnalyzeAnyway is [Analyze], without what the options say of the model where the trace contradicts that or shows
-// nothing of it. [Analysis.Refused] then says what.
+// AnalyzeAnyway is [Analyze], without boundaries that the trace has no evidence of, and without what the options say of
+// the model where the trace contradicts that. [Analysis.Refused] then says what.
 func AnalyzeAnyway(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, error) {
+	var refused error
 	a, err := Analyze(ctx, t, opts)
-	if refused := err; errors.Is(err, ErrNoEvidence) || errors.Is(err, ErrContradiction) {
-		if a, err = Analyze(ctx, t, Options{Rules: opts.Rules, Mapping: opts.Mapping,
-			ForceMapping: opts.ForceMapping}); err == nil {
-			a.Refused = refused
-		}
+	if errors.Is(err, ErrNoEvidence) {
+		refused, opts.Boundaries, opts.Anchor = err, "", ""
+		a, err = Analyze(ctx, t, opts)
+	}
+	if errors.Is(err, ErrContradiction) {
+		refused = err
+		a, err = Analyze(ctx, t, Options{Rules: opts.Rules, Mapping: opts.Mapping, ForceMapping: opts.ForceMapping})
+	}
+	if err == nil {
+		a.Refused = refused
 	}
 	return a, err
 }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ const fullCoverage = 0.9
 // on the GPU with most work.
 func (a *Analysis) Findings() []finding.Finding {
 	var out []finding.Finding
-	if a.Refused != nil {
+	if errors.Is(a.Refused, ErrContradiction) {
 		what := strings.TrimPrefix(a.Refused.Error(), "layer: ")
 		out = append(out, finding.Finding{Kind: finding.OtherModel, Text: finding.OtherModel.Info().Title,
 			Evidence: table.UpperFirst(what) + ".", Confidence: finding.High, Advice: finding.OtherModel.Info().Advice})

@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/profile"
 )
 
 // decodes are three eager decode passes.
@@ -156,5 +157,18 @@ func TestContradictionsOfGeneratedTraces(t *testing.T) {
 	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "modules"}); !errors.Is(err,
 		layer.ErrNoEvidence) {
 		t.Errorf("modules without frames: %v", err)
+	}
+	// Boundaries without evidence are left out alone: what is said of the model stays, if it is right.
+	for n, is := range map[int]error{24: layer.ErrNoEvidence, 17: layer.ErrContradiction} {
+		a, err := layer.AnalyzeAnyway(t.Context(), tr, layer.Options{Boundaries: "modules", NumLayers: n,
+			Config: &profile.Config{NumLayers: n}})
+		if err != nil || a.Devices[0].NumLayers != 24 || !errors.Is(a.Refused, is) || (a.Config != nil) != (n == 24) {
+			t.Fatalf("%d layers by modules, anyway: %+v, %v", n, a, err)
+		}
+		if other := slices.ContainsFunc(a.Findings(), func(f finding.Finding) bool {
+			return f.Kind == finding.OtherModel
+		}); other != (n == 17) {
+			t.Errorf("%d layers by modules: said to be another model: %t", n, other)
+		}
 	}
 }

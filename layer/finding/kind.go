@@ -75,9 +75,9 @@ var kinds = [numKinds]row[KindInfo]{
 	ServingPath: {"serving-path", KindInfo{"Unexpected serving path",
 		"The window does not run what the server is configured to run.", 1, "host",
 		Advice{Do: "Record a window of the path that serves requests."}}},
-	OtherModel: {"other-model", KindInfo{"Config of another model",
+	OtherModel: {"other-model", KindInfo{"Config or number of layers of another model",
 		"The config, or the number of layers that was given, contradicts the trace, and was left out.", 2, "layers",
-		Advice{Do: "Pass the config of this model, or none."}}},
+		Advice{Do: "Pass that of this model, or none."}}},
 	Doubt: {"doubt", KindInfo{"Doubt", "A reason not to believe a verdict.", 0, "host",
 		Advice{Do: "Record a longer window of the steady run."}}},
 

@@ -3,6 +3,7 @@ package roofline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	}
 	w.ops = ops.counts
 	if w.model == nil {
-		w.refused = a.Refused != nil && o.Config == nil
+		w.refused = errors.Is(a.Refused, layer.ErrContradiction) && o.Config == nil
 		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()
 		w.lookAlike(a.Trace().Meta().Path)

@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -164,7 +165,8 @@ func (m *maker) model() {
 
 // noConfig says why the config of the model is not known.
 func (m *maker) noConfig() string {
-	if slices.ContainsFunc(m.of.All, func(a *layer.Analysis) bool { return a.Refused != nil }) {
+	other := func(a *layer.Analysis) bool { return errors.Is(a.Refused, layer.ErrContradiction) }
+	if slices.ContainsFunc(m.of.All, other) {
 		return "the config or number of layers that was given contradicts the trace"
 	}
 	return "no config.json was found"
