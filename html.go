@@ -640,7 +640,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		share := number(k.SharePct, 1)
 		share.Bar = k.SharePct / 100
 		tab.Add(page.Cell{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel},
-			page.Cell{Text: k.Category, Series: true}, k.Operator(), us(k.GPUTimeUS), share,
+			page.Cell{Text: string(k.Category), Series: true}, k.Operator(), us(k.GPUTimeUS), share,
 			count(int64(k.Launches)), us(k.GPUTimeUS/float64(max(1, k.Launches))),
 			page.Cell{Lines: locations(k.ModelLines)}, page.Cell{Lines: locations(k.Locations)},
 			page.Cell{Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))})
@@ -658,7 +658,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 			page.Number("Gain at most"), page.Number(s.Exposure.Basis().Percent()), page.Text("Recommendation")}}
 	for _, o := range s.Overlap {
 		overlap.Add(o.Priority, page.Cell{Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel},
-			page.Cell{Text: o.Category, Series: true}, us(o.TotalUS), number(o.SharePct, 1),
+			page.Cell{Text: string(o.Category), Series: true}, us(o.TotalUS), number(o.SharePct, 1),
 			number(100*o.ExclusiveRatio, 0), took(time.Duration(o.BoundNS)), number(o.BoundPct, 1),
 			o.Recommendation)
 	}
@@ -723,7 +723,7 @@ func exposed(name string, report *triage.Report, x *triage.Exposure) page.Table 
 			tab.Hidden++
 			continue
 		}
-		tab.Add(page.Cell{Text: r.Category, Series: true}, took(time.Duration(r.TotalNS)),
+		tab.Add(page.Cell{Text: string(r.Category), Series: true}, took(time.Duration(r.TotalNS)),
 			took(time.Duration(r.ExposedNS)), number(r.ExposedPct, 1), took(time.Duration(r.HiddenNS)),
 			where(r.WaitingBy != "", took(time.Duration(r.WaitingNS))),
 			where(r.BoundNS > 0, took(time.Duration(r.BoundNS))))

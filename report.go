@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/opname"
@@ -203,12 +204,12 @@ type ReportIdle struct {
 // ReportExposure is how much of a category's time nothing hides, in one stage. Its figures are the mean of all steps of
 // all GPUs of the recording.
 type ReportExposure struct {
-	Stage    layer.Stage   `json:"stage"`               // stage of the steps
-	Category string        `json:"category"`            // category of the kernels, see docs/categories.md
-	PerStep  time.Duration `json:"exposed_per_step_ns"` // part of a step in which it runs alone
-	Share    float64       `json:"share"`               // of the step
-	Hidden   time.Duration `json:"hidden_per_step_ns"`  // part of a step in which other work runs beside it
-	GPUs     int           `json:"gpus,omitempty"`      // as in [finding.Size]
+	Stage    layer.Stage       `json:"stage"`               // stage of the steps
+	Category classify.Category `json:"category"`            // category of the kernels, see docs/categories.md
+	PerStep  time.Duration     `json:"exposed_per_step_ns"` // part of a step in which it runs alone
+	Share    float64           `json:"share"`               // of the step
+	Hidden   time.Duration     `json:"hidden_per_step_ns"`  // part of a step in which other work runs beside it
+	GPUs     int               `json:"gpus,omitempty"`      // as in [finding.Size]
 }
 
 // ReportFusion is a known fused path that is used, or could be. Its figures are the mean of all steps of all GPUs of

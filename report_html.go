@@ -390,7 +390,7 @@ func (r *Report) tables() []page.Section {
 		Columns: []page.Column{page.Text("Stage"), page.Text("Category"), page.Number("Exposed"), share,
 			page.Number("Hidden")}}
 	for _, e := range r.Exposure {
-		exposed.Add(e.Stage, page.Cell{Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1),
+		exposed.Add(e.Stage, page.Cell{Text: string(e.Category), Series: true}, took(e.PerStep), number(100*e.Share, 1),
 			took(e.Hidden))
 	}
 	fusions := page.Table{Caption: "Known fused paths", FoldAfter: shownRows / 2,

@@ -384,7 +384,7 @@ func (p *printer) exposure(r *Report) {
 		table.Number(of.Percent()), table.Number("Hidden ("+of.Per("ms")+")"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
-			t.Row(e.Stage.String(), e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
+			t.Row(e.Stage.String(), string(e.Category), millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
 		}
 	}
 	p.table(t)

@@ -532,7 +532,7 @@ func TestServerArgsOfBothNames(t *testing.T) {
 // TestExposedWithoutBound: the exposed communication that no compute of its layer could hide.
 func TestExposedWithoutBound(t *testing.T) {
 	x := &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9},
-		{Category: string(classify.CategoryCommunication), ExposedNS: 7, BoundNS: 3}}}
+		{Category: classify.CategoryCommunication, ExposedNS: 7, BoundNS: 3}}}
 	if got := outsideLayers(x); got != 4 {
 		t.Errorf("%d ns, want 4", got)
 	}

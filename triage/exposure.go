@@ -39,10 +39,10 @@ func (x *Exposure) Basis() finding.Basis {
 
 // ExposureRow is one category of kernels.
 type ExposureRow struct {
-	Category  string `json:"category"`   // category of the kernels, see docs/categories.md
-	TotalNS   int64  `json:"total_ns"`   // while at least one of its kernels runs: exposed and hidden
-	ExposedNS int64  `json:"exposed_ns"` // nothing of another category runs
-	HiddenNS  int64  `json:"hidden_ns"`  // time in which other kernels run beside it
+	Category  classify.Category `json:"category"`   // category of the kernels, see docs/categories.md
+	TotalNS   int64             `json:"total_ns"`   // while at least one of its kernels runs: exposed and hidden
+	ExposedNS int64             `json:"exposed_ns"` // nothing of another category runs
+	HiddenNS  int64             `json:"hidden_ns"`  // time in which other kernels run beside it
 	// ExposedPct is the exposed time as a share of WallNS.
 	ExposedPct float64 `json:"exposed_pct"`
 	Streams    int     `json:"streams"`
@@ -151,7 +151,7 @@ type layerAlone struct {
 type exchange struct{ exposed, bound int64 }
 
 type categorySums struct {
-	name                   string
+	name                   classify.Category
 	exposed, hidden, bound int64
 	waiting                int64 // of exposed
 	streams                map[activity.Queue]bool
@@ -162,15 +162,14 @@ type categorySums struct {
 
 func newExposureSums(p *activity.Pool) *exposureSums {
 	x := &exposureSums{pool: p, byKernel: map[int32]*exchange{}}
-	known := map[string]int32{}
+	known := map[classify.Category]int32{}
 	for i := range p.Facts {
 		f := &p.Facts[i]
-		name := string(f.Shown.Category)
-		at, ok := known[name]
+		at, ok := known[f.Shown.Category]
 		if !ok {
 			at = int32(len(x.categories))
-			known[name] = at
-			x.categories = append(x.categories, &categorySums{name: name, streams: map[activity.Queue]bool{},
+			known[f.Shown.Category] = at
+			x.categories = append(x.categories, &categorySums{name: f.Shown.Category, streams: map[activity.Queue]bool{},
 				compute: f.Work() == classify.WorkCompute, exchange: f.Work() == classify.WorkExchange})
 		}
 		x.categoryOf = append(x.categoryOf, at)

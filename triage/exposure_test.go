@@ -14,16 +14,16 @@ import (
 )
 
 // slowExposure asks every nanosecond of the passes which categories run.
-func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed map[string]int64) {
-	exposed = map[string]int64{}
+func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed map[classify.Category]int64) {
+	exposed = map[classify.Category]int64{}
 	for i := range a.Devices {
 		d := &a.Devices[i]
 		for p := range d.Passes {
 			for at := d.Passes[p].Start; at < d.Passes[p].End; at++ {
-				running := map[string]bool{}
+				running := map[classify.Category]bool{}
 				for k := range d.Kernels() {
 					if e := k.Event(); e.Start() <= at && at < e.End() {
-						running[string(k.Category())] = true
+						running[k.Category()] = true
 					}
 				}
 				wall++
@@ -116,7 +116,7 @@ func TestExposureAddsUp(t *testing.T) {
 			sum := s.Exposure.IdleNS + s.Exposure.SharedNS
 			for _, row := range s.Exposure.Rows {
 				sum += row.ExposedNS
-				if row.Longest == nil && row.ExposedNS > 0 || row.Category != string(classify.CategoryCommunication) &&
+				if row.Longest == nil && row.ExposedNS > 0 || row.Category != classify.CategoryCommunication &&
 					row.BoundNS != 0 {
 					t.Errorf("%s, %s: %+v", name, s.Stage, row)
 				}

@@ -73,7 +73,7 @@ func (s *StageReport) figures() string {
 	}
 	if x := s.Exposure; x != nil {
 		for _, r := range x.Rows {
-			if r.Category == string(classify.CategoryCommunication) {
+			if r.Category == classify.CategoryCommunication {
 				each := int64(float64(r.ExposedNS) / cmp.Or(x.CompleteSteps, 1))
 				out = append(out, fmt.Sprintf("exposed communication %s (%s)", nanos(each), pct(r.ExposedPct)))
 			}

@@ -39,12 +39,12 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	}
 	for i := range r.Exposure.Rows {
 		row := &r.Exposure.Rows[i]
-		if row.Category != string(classify.CategoryCommunication) || row.ExposedNS == 0 {
+		if row.Category != classify.CategoryCommunication || row.ExposedNS == 0 {
 			continue
 		}
 		transfer := row.ExposedNS - row.WaitingNS
 		if row.WaitingNS > 0 {
-			w := finding.Finding{Kind: finding.RankWait, Code: row.Category,
+			w := finding.Finding{Kind: finding.RankWait, Code: string(row.Category),
 				Text: "Collectives that wait for other ranks", Size: size(finding.Recoverable, row.WaitingNS),
 				Confidence: waitingWays[row.WaitingBy].sure, Evidence: waitingWays[row.WaitingBy].how}
 			w.Place, w.Where = row.place()
@@ -53,7 +53,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		if transfer == 0 {
 			continue
 		}
-		f := finding.Finding{Kind: finding.ExposedCommunication, Code: row.Category,
+		f := finding.Finding{Kind: finding.ExposedCommunication, Code: string(row.Category),
 			Text: "Communication that no compute overlaps",
 			Size: size(finding.Recoverable, transfer), Confidence: finding.High}
 		if row.BoundNS > 0 {

@@ -25,7 +25,7 @@ func TestFindingsAreTheTables(t *testing.T) {
 			switch f.Kind {
 			case finding.ExposedCommunication:
 				for _, row := range s.Exposure.Rows {
-					if row.Category == f.Code {
+					if string(row.Category) == f.Code {
 						ns = row.ExposedNS - row.WaitingNS
 					}
 				}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
@@ -181,7 +182,7 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 	f := &p.Facts[r.kernel]
 	out := KernelRow{
-		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: string(f.Shown.Category),
+		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: f.Shown.Category,
 		Subcategory: f.Shown.Subcategory, Rule: f.Shown.Rule,
 		GPUTimeUS: micros(r.ns), GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
 	}
@@ -367,16 +368,16 @@ func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime,
 
 // categories sums the stage's rows by category, by time.
 func (s *stageWork) categories(p *activity.Pool) []Share {
-	var by groups[string, row]
+	var by groups[classify.Category, row]
 	for i := range s.rows {
 		r := &s.rows[i]
-		c := by.of(string(p.Facts[r.kernel].Shown.Category), row{kernel: r.kernel})
+		c := by.of(p.Facts[r.kernel].Shown.Category, row{kernel: r.kernel})
 		c.ns += r.ns
 		c.launches += r.launches
 	}
 	var out []Share
 	for _, c := range by.list {
-		out = append(out, Share{Category: string(p.Facts[c.kernel].Shown.Category), Launches: c.launches,
+		out = append(out, Share{Category: p.Facts[c.kernel].Shown.Category, Launches: c.launches,
 			GPUTimeUS: micros(c.ns), SharePct: s.share(c.ns)})
 	}
 	slices.SortFunc(out, func(a, b Share) int {

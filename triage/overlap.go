@@ -38,7 +38,7 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		}
 		f, r := &a.pool.Facts[id], &s.rows[s.rowOf[id]]
 		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id],
-			Category: string(f.Shown.Category),
+			Category: f.Shown.Category,
 			TotalUS:  micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)),
 			BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
@@ -142,7 +142,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 // outsideLayers is the exposed communication that no compute of its layer could hide.
 func outsideLayers(x *Exposure) int64 {
 	for _, r := range x.Rows {
-		if r.Category == string(classify.CategoryCommunication) {
+		if r.Category == classify.CategoryCommunication {
 			return r.ExposedNS - r.BoundNS
 		}
 	}
@@ -190,13 +190,13 @@ var graphsOff = map[string]string{"sglang": "--disable-cuda-graph", "vllm": "--e
 
 // Launch is one activity of a stage as the tables count it.
 type Launch struct {
-	Event    trace.Event // the activity
-	Trace    int         // index of [Report.Traces]
-	Kernel   string      // as in [KernelRow]
-	Category string      // as in [KernelRow]
-	Location string      // where it comes from, as in [Location]
-	Located  bool        // Location is a source line
-	Op       string      // its CPU op, "" for none
+	Event    trace.Event       // the activity
+	Trace    int               // index of [Report.Traces]
+	Kernel   string            // as in [KernelRow]
+	Category classify.Category // as in [KernelRow]
+	Location string            // where it comes from, as in [Location]
+	Located  bool              // Location is a source line
+	Op       string            // its CPU op, "" for none
 }
 
 // Launches iterates over the activities of stage i of the report, by trace, device and start; none for a report that
@@ -214,7 +214,7 @@ func (r *Report) Launches(i int) iter.Seq[Launch] {
 					continue
 				}
 				f := &p.Facts[act.Kernel]
-				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, string(f.Shown.Category),
+				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, f.Shown.Category,
 					p.Sites.Texts[act.Site], act.Site > activity.SiteFromPrefill, p.Ops.Texts[act.Op]}) {
 					return
 				}

@@ -274,7 +274,7 @@ func (m *page) kernelTable(rows []KernelRow) *table.Table {
 		cell func(k *KernelRow) string
 	}{
 		{table.Code("Kernel"), true, func(k *KernelRow) string { return cmp.Or(k.Label, k.Kernel) }},
-		{table.Text("Category"), !m.text, func(k *KernelRow) string { return k.Category }},
+		{table.Text("Category"), !m.text, func(k *KernelRow) string { return string(k.Category) }},
 		{table.Text("Operator"), true, (*KernelRow).Operator},
 		{table.Number("GPU time"), true, func(k *KernelRow) string { return nanos(k.GPUTimeNS) }},
 		{table.Number("Share"), true, func(k *KernelRow) string { return pct(k.SharePct) }},
@@ -417,7 +417,7 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	}
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool {
-		return r.Category == string(classify.CategoryCommunication)
+		return r.Category == classify.CategoryCommunication
 	})
 	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"),
 		table.Number(table.UpperFirst(x.Basis().Title())), table.Number("Hidden"), table.Number("Streams")}
@@ -426,7 +426,7 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	}
 	t := table.New(append(cols, table.Number("Longest exposed"), table.Number("At"), table.Code("Kernel"))...)
 	for _, r := range rows {
-		cells := []string{r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS),
+		cells := []string{string(r.Category), nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS),
 			fmt.Sprint(r.Streams)}
 		if exchanges {
 			bound, waiting := table.None, table.None
@@ -462,7 +462,7 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 // exchange nothing.
 func (r *ExposureRow) waiting(x *Exposure) string {
 	switch {
-	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
+	case r.Category != classify.CategoryCommunication || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
 		return "Waiting and transfer are not separated: no other rank matches, and only an all-reduce, all-gather or " +

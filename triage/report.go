@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -123,20 +124,20 @@ type StageReport struct {
 
 // KernelRow is all launches of one canonical kernel name in a stage.
 type KernelRow struct {
-	Kernel      string        `json:"kernel"`                // canonical name
-	Label       string        `json:"label"`                 // short, and of this kernel only in the report
-	Category    string        `json:"category"`              // category of the kernels, see docs/categories.md
-	Subcategory string        `json:"subcategory,omitempty"` // finer class within the category, "" for none
-	Rule        string        `json:"rule"`                  // id of the classifier rule that matched
-	GPUTimeUS   float64       `json:"gpu_time_us"`           // sum over all launches
-	GPUTimeNS   int64         `json:"gpu_time_ns"`           // the same
-	SharePct    float64       `json:"share_pct"`             // percent of the stage's GPU time
-	Launches    int           `json:"launches"`              // number of launches
-	Operators   []OperatorRow `json:"operators"`             // the operators that the kernel works for, by time
-	Locations   []Location    `json:"locations"`             // the innermost lines, by time, at most two
-	ModelLines  []Location    `json:"model_lines"`           // the lines of the model, likewise, as far as known
-	CPUOps      []string      `json:"cpu_ops"`               // the most common op of each location
-	Replayed    int           `json:"replayed,omitempty"`    // launches that came from a graph
+	Kernel      string            `json:"kernel"`                // canonical name
+	Label       string            `json:"label"`                 // short, and of this kernel only in the report
+	Category    classify.Category `json:"category"`              // category of the kernels, see docs/categories.md
+	Subcategory string            `json:"subcategory,omitempty"` // finer class within the category, "" for none
+	Rule        string            `json:"rule"`                  // id of the classifier rule that matched
+	GPUTimeUS   float64           `json:"gpu_time_us"`           // sum over all launches
+	GPUTimeNS   int64             `json:"gpu_time_ns"`           // the same
+	SharePct    float64           `json:"share_pct"`             // percent of the stage's GPU time
+	Launches    int               `json:"launches"`              // number of launches
+	Operators   []OperatorRow     `json:"operators"`             // the operators that the kernel works for, by time
+	Locations   []Location        `json:"locations"`             // the innermost lines, by time, at most two
+	ModelLines  []Location        `json:"model_lines"`           // the lines of the model, likewise, as far as known
+	CPUOps      []string          `json:"cpu_ops"`               // the most common op of each location
+	Replayed    int               `json:"replayed,omitempty"`    // launches that came from a graph
 	// ReplayedAt is the line that replays the graph, which is not where the
 	// kernel comes from.
 	ReplayedAt string `json:"replayed_at,omitempty"`
@@ -212,28 +213,28 @@ const (
 
 // Share is what one category takes of a stage's GPU time, or one kernel within the pattern of a fuse row.
 type Share struct {
-	Category  string  `json:"category,omitempty"` // of [StageReport.Categories]
-	Kernel    string  `json:"kernel,omitempty"`   // of [FuseRow.Evidence], with its short label
-	Label     string  `json:"label,omitempty"`    // short name
-	GPUTimeUS float64 `json:"gpu_time_us"`        // sum over all launches
-	SharePct  float64 `json:"share_pct"`          // percent of the stage's GPU time
-	Launches  int     `json:"launches"`           // number of launches
+	Category  classify.Category `json:"category,omitempty"` // of [StageReport.Categories]
+	Kernel    string            `json:"kernel,omitempty"`   // of [FuseRow.Evidence], with its short label
+	Label     string            `json:"label,omitempty"`    // short name
+	GPUTimeUS float64           `json:"gpu_time_us"`        // sum over all launches
+	SharePct  float64           `json:"share_pct"`          // percent of the stage's GPU time
+	Launches  int               `json:"launches"`           // number of launches
 }
 
 // OverlapRow is one line of the overlap table: communication that runs alone and that compute of its own layer could
 // hide.
 type OverlapRow struct {
-	Priority       string  `json:"priority"`         // P1 (look first), P2, P4, P5
-	Verdict        string  `json:"verdict"`          // "headroom" or "low-roi-hidden"
-	Kernel         string  `json:"kernel"`           // canonical name
-	Label          string  `json:"label"`            // short name
-	Category       string  `json:"category"`         // category of the kernels, see docs/categories.md
-	Bucket         string  `json:"bucket,omitempty"` // of the published rule
-	PythonScope    string  `json:"python_scope"`     // source line that launches it
-	TotalUS        float64 `json:"total_us"`         // sum over all launches
-	SharePct       float64 `json:"share_pct"`        // percent of the stage's GPU time
-	ExclusiveRatio float64 `json:"exclusive_ratio"`  // of the row's own time
-	HiddenRatio    float64 `json:"hidden_ratio"`     // part of its time that other kernels cover
+	Priority       string            `json:"priority"`         // P1 (look first), P2, P4, P5
+	Verdict        string            `json:"verdict"`          // "headroom" or "low-roi-hidden"
+	Kernel         string            `json:"kernel"`           // canonical name
+	Label          string            `json:"label"`            // short name
+	Category       classify.Category `json:"category"`         // category of the kernels, see docs/categories.md
+	Bucket         string            `json:"bucket,omitempty"` // of the published rule
+	PythonScope    string            `json:"python_scope"`     // source line that launches it
+	TotalUS        float64           `json:"total_us"`         // sum over all launches
+	SharePct       float64           `json:"share_pct"`        // percent of the stage's GPU time
+	ExclusiveRatio float64           `json:"exclusive_ratio"`  // of the row's own time
+	HiddenRatio    float64           `json:"hidden_ratio"`     // part of its time that other kernels cover
 	// BoundNS is the most that can be gained, BoundPct as a share of the steps.
 	BoundNS        int64   `json:"bound_ns"`
 	BoundPct       float64 `json:"bound_pct"`

@@ -34,7 +34,7 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 	stage := func(of layer.Stage, us, idle float64, shares ...float64) StageReport {
 		s := StageReport{Stage: stageWord(of), PassStage: of, GPUTimeUS: us, IdlePct: idle}
 		for i, share := range shares {
-			s.Categories = append(s.Categories, Share{Category: string(rune('a' + i)), SharePct: share})
+			s.Categories = append(s.Categories, Share{Category: classify.Category(rune('a' + i)), SharePct: share})
 		}
 		return s
 	}

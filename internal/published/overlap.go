@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/stat"
 )
 
@@ -25,9 +26,10 @@ const (
 
 // OverlapKernel is one kernel of a stage by name.
 type OverlapKernel struct {
-	Name, Category string
-	Bucket         Bucket
-	Graph          bool // a graph that was recorded as a whole
+	Name     string
+	Category classify.Category
+	Bucket   Bucket
+	Graph    bool // a graph that was recorded as a whole
 }
 
 // Activity is one launch of a kernel.

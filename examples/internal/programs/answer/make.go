@@ -358,7 +358,7 @@ func (m *maker) tables() {
 	for i := range t.Stages {
 		s := &t.Stages[i]
 		for _, k := range s.Kernels {
-			row := KernelRow{Stage: s.PassStage, Kernel: k.Label, Category: k.Category, Operator: k.Operator(),
+			row := KernelRow{Stage: s.PassStage, Kernel: k.Label, Category: string(k.Category), Operator: k.Operator(),
 				Time: time.Duration(k.GPUTimeNS), Share: k.SharePct / percent, Launches: k.Launches}
 			if len(k.Locations) > 0 {
 				row.Source = k.Locations[0].Location

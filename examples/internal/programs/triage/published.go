@@ -34,7 +34,10 @@ const publishedRows = 5
 
 // overlapInput are the kernels and launches of a stage.
 func overlapInput(r *triage.Report, stage int) (kernels []published.OverlapKernel, acts []published.Activity) {
-	type kernelKey struct{ name, category string }
+	type kernelKey struct {
+		name     string
+		category classify.Category
+	}
 	type queueKey struct {
 		part   int
 		device trace.DeviceID
@@ -52,10 +55,9 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.OverlapKerne
 		if !ok {
 			id = int32(len(kernels))
 			ids[k] = id
-			category := classify.Category(l.Category)
 			kernels = append(kernels, published.OverlapKernel{Name: l.Kernel, Category: l.Category,
 				Graph:  e.Kind() == event.Graph,
-				Bucket: published.BucketOf(e.Kind(), category, classify.Default().Facts(e.Name()).Library)})
+				Bucket: published.BucketOf(e.Kind(), l.Category, classify.Default().Facts(e.Name()).Library)})
 		}
 		q := queueKey{l.Trace, e.Device(), e.Stream()}
 		if _, ok := queues[q]; !ok {
