@@ -433,9 +433,9 @@ func TestMappingsOfOtherModels(t *testing.T) {
 	}
 }
 
-// TestReferences: a pass more than half of whose kernels were launched one by one, in layers, explains others; a
+// TestPassesThatExplainOthers: a pass more than half of whose kernels were launched one by one, in layers, explains others; a
 // launch of a kernel's own explains it for certain.
-func TestReferences(t *testing.T) {
+func TestPassesThatExplainOthers(t *testing.T) {
 	for inLayers, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1} {
 		tr := kernelsAt(nil, "abcd", 1000, 1010, 1020, 1030)
 		var g GivenPass

@@ -110,9 +110,9 @@ func TestMappingOfAnotherModel(t *testing.T) {
 	}
 }
 
-// TestCapturesAreReferences: launches without activities between two borders of a capture explain the replays of the
+// TestCapturesExplainReplays: launches without activities between two borders of a capture explain the replays of the
 // graph, if they are eight at least: a few are the window's edge. HIP writes the kernels' names into the arguments.
-func TestCapturesAreReferences(t *testing.T) {
+func TestCapturesExplainReplays(t *testing.T) {
 	for n, want := range map[int]bool{7: false, 8: true, 9: true} {
 		b := trace.NewBuilder(trace.Options{})
 		call := func(name string, at int64, corr int, args string) {

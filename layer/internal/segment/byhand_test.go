@@ -74,7 +74,8 @@ func TestBoundsAfterSampling(t *testing.T) {
 	const works = "wxwxwxwxwx"
 	for letters, want := range map[string]string{works + "sabc" + works: "[11]", works + "ssbc" + works: "[12]",
 		works + "saBc" + works: "[12]", works + "sabcabcabcabc": "[]", works + "sabc" + "e" + works: "[14]",
-		works + "sa" + works + "sa" + works: "[11 23]"} {
+		works + "sa" + works + "sa" + works: "[11 23]", "sabcdfghiX" + works: "[9]",
+		works + "Xabcd" + "ewxe" + works: "[10]", works + "Xabcd" + "ewxxxxxxe" + works: "[10 23]"} {
 		s, marks := stretchOfLetters(letters)
 		if got := fmt.Sprint(Bounds(s, marks)); got != want {
 			t.Errorf("%s: %s, want %s", letters, got, want)
@@ -173,6 +174,7 @@ func TestBreaksBetweenPasses(t *testing.T) {
 		{map[int]int{5: 3, 8: 3, 18: 3}, "[5 18]"}, {map[int]int{5: 2, 9: 2, 13: 2}, "[5 9 13]"},
 		{map[int]int{0: 2, 10: 2, 20: 2, 40: 2}, "[0 10 20 40]"}, {map[int]int{0: 2, 10: 2, 30: 2, 70: 2}, "[]"},
 		{map[int]int{0: 2, 10: 2, 30: 2, 50: 2, 90: 2}, "[]"},
+		{map[int]int{0: 2, 17: 2, 37: 2, 60: 2}, "[]"}, {map[int]int{0: 2, 18: 2, 38: 2, 60: 2}, "[0 18 38 60]"},
 		{map[int]int{0: 2, 10: 2, 21: 2, 30: 2}, "[0 10 21 30]"}, {map[int]int{0: 2, 10: 2, 22: 2, 30: 2}, "[]"},
 	} {
 		foreign := make([]int, 100)
@@ -378,7 +380,7 @@ func TestCountsOfNames(t *testing.T) {
 		{[]int{3, 6}, false, "3 9/9, 6 6/9"}, {[]int{4, 10}, false, "10 10/14, 4 4/14"},
 		{[]int{32, 66}, false, "66 66/98, 32 32/98"}, {[]int{32, 66}, true, "32 98/98, 66 66/98"},
 		{[]int{2, 5, 2}, false, "5 5/9, 2 4/9"}, {[]int{4097}, false, ""}, {[]int{4097}, true, "4097 4097/4097"},
-		{[]int{4096}, false, "4096 4096/4096"},
+		{[]int{4096}, false, "4096 4096/4096"}, {[]int{4, 9}, true, "4 13/13, 9 9/13"}, {[]int{4, 10}, true, "10 10/14, 4 4/14"},
 	} {
 		s := named(c.counts...)
 		var got []string

@@ -2,9 +2,9 @@ package segment
 
 import "testing"
 
-// TestLikeReference: each layer counts by its kernels, by the kind of layer that it is most like; those that the
+// TestLikeTheWholePass: each layer counts by its kernels, by the kind of layer that it is most like; those that the
 // window cuts do not, unless there is no other.
-func TestLikeReference(t *testing.T) {
+func TestLikeTheWholePass(t *testing.T) {
 	of := &Sequence{}
 	for _, b := range []int32{1, 2, 3, 4, 1, 2, 5, 6} {
 		of.add(b, 0)

@@ -176,25 +176,3 @@ func TestSharedBlock(t *testing.T) {
 		t.Errorf("%v: layers begin at %v, want %v", ok, c.Starts, want)
 	}
 }
-
-// TestJoinBare: what was read as a layer without a norm and a mixer is more of the layer before, and a last layer that
-// neither mixes nor feeds forward is none.
-func TestJoinBare(t *testing.T) {
-	for _, c := range []struct {
-		names        string
-		starts, want []int
-	}{
-		{"n1 m1 p1 n1 m1 p1 p2 p2 n1 m1", []int{0, 3, 6, 8, 10}, []int{0, 3, 8, 10}},
-		{"n1 m1 n1 a1 n1 m1 n1 p1", []int{0, 2, 4, 6, 8}, []int{0, 2, 4, 6}},
-		{"n1 m1 n1 p1 n1 m1 n1 p1", []int{0, 2, 4, 6, 8}, []int{0, 2, 4, 6, 8}},
-		{"n1 a1 p1 a1 n1 m1", []int{0, 2, 4, 6}, []int{0, 2, 4, 6}},
-		{"p1 p2 n1 m1 p1 p2", []int{0, 2, 4, 6}, []int{0, 2, 6}},
-		{"n1 p1", []int{0, 2}, []int{0, 2}},
-		{"o1 o2 o1 o2", []int{0, 2, 4}, []int{0, 2, 4}},
-	} {
-		r := reading{starts: slices.Clone(c.starts)}
-		if r.joinBare(kernelsNamed(c.names)); !slices.Equal(r.starts, c.want) {
-			t.Errorf("%s: %v, want %v", c.names, r.starts, c.want)
-		}
-	}
-}
