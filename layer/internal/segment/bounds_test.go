@@ -50,13 +50,16 @@ func TestReboundOverHoles(t *testing.T) {
 	two.Base = two.ID
 	n := one.Len()
 	for name, c := range map[string]struct {
-		lost, late int // kernels around the fifth boundary that are lost, and how far behind the rest the bound is
+		at         int // the boundary
+		lost, late int // kernels around it that are lost, and how far behind the rest the bound is
 		strange    bool
 	}{
-		"a hole":                {20, 7, false},
-		"a hole, and the bound": {20, 0, false},
-		"no hole":               {0, 7, false},
-		"a pass of its own":     {20, 7, true},
+		"a hole":                {4, 20, 7, false},
+		"a hole, and the bound": {4, 20, 0, false},
+		"no hole":               {4, 0, 7, false},
+		"a pass of its own":     {4, 20, 7, true},
+		"behind the first pass": {0, 20, 7, false},
+		"before the last pass":  {6, 20, 7, false},
 	} {
 		run := Stretch{Sequence: &Sequence{}}
 		var bounds []int
@@ -67,11 +70,11 @@ func TestReboundOverHoles(t *testing.T) {
 			}
 			of := []Stretch{one, two}[k%2]
 			for j, id := range of.ID {
-				if k == 4 && j >= n-c.lost*3/4 || k == 5 && j < c.lost/4 {
+				if k == c.at && j >= n-c.lost*3/4 || k == c.at+1 && j < c.lost/4 {
 					idle += of.Time[j] + of.Gap[j]
 					continue
 				}
-				if c.strange && k == 5 {
+				if c.strange && k == c.at+1 {
 					id += int32(j % 50)
 				}
 				run.add(id, 0)
@@ -79,15 +82,15 @@ func TestReboundOverHoles(t *testing.T) {
 				idle = 0
 			}
 		}
-		want = bounds[4]
-		bounds[4] += c.late
+		want = bounds[c.at]
+		bounds[c.at] += c.late
 		if c.strange {
-			want = bounds[4]
+			want = bounds[c.at]
 		}
 		never := func() bool { return false }
 		clusters, pieces := Find(run.Parts(bounds), never)
-		if got := Rebound(run, bounds, clusters, pieces); got[4] != want || len(got) != 7 || got[3] != bounds[3] {
-			t.Errorf("%s: bounds %v instead of %v, the fifth is at %d", name, got, bounds, want)
+		if got := Rebound(run, bounds, clusters, pieces); got[c.at] != want || len(got) != 7 || got[3] != bounds[3] {
+			t.Errorf("%s: bounds %v instead of %v, that one is at %d", name, got, bounds, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package segment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -509,6 +510,176 @@ func TestHeadByBegin(t *testing.T) {
 		k := &cutter{s: s, c: unit{s, n, n + 10}}
 		if begin, ok := k.headByBegin(n, 2); ok != (c.want >= 0) || ok && begin != c.want {
 			t.Errorf("%s: %d, %v; want %d", c.front, begin, ok, c.want)
+		}
+	}
+}
+
+// TestFragments: a pass of which the window shows a part is numbered from the end that is there; where neither is, the
+// window likely cut the beginning off. A whole pass, or one of as many layers, is none.
+func TestFragments(t *testing.T) {
+	whole := layersOf(12)
+	for _, c := range []struct {
+		what     string
+		from, to int // kernels of the pass
+		n        int
+		known    Cuts
+		want     string
+	}{
+		{"the beginning", 0, 61, 12, Cuts{}, "8 layers from 0, cut {false true}, false and true, 0.96"},
+		{"the end", 37, 99, 12, Cuts{}, "8 layers from 4, cut {true false}, true and false, 0.96"},
+		{"neither", 19, 75, 12, Cuts{}, "7 layers from 5, cut {true false}, true and false, 0.4"},
+		{"whole layers", 0, 57, 12, Cuts{End: true}, "7 layers from 0, cut {false true}, false and false, 0.96"},
+		{"two layers", 0, 17, 12, Cuts{}, "2 layers from 0, cut {false true}, false and false, 0.96"},
+		{"three layers", 0, 25, 12, Cuts{}, "3 layers from 0, cut {false true}, false and false, 0.96"},
+		{"as many layers", 0, 61, 7, Cuts{}, "none"},
+		{"a whole pass of fewer", 0, 99, 13, Cuts{}, "none"},
+	} {
+		got := "none"
+		if f, cut, conf, ok := Fragment(whole.Slice(c.from, c.to), c.n, c.known); ok {
+			got = fmt.Sprintf("%d layers from %d, cut %v, %v and %v, %v", f.Layers(), f.First, cut, f.CutFirst, f.CutLast, conf)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+	for span, want := range map[[2]int]Cuts{{0, 99}: {}, {0, 61}: {false, true}, {37, 99}: {true, false},
+		{20, 80}: {true, true}} {
+		s, n := whole.Slice(span[0], span[1]), (span[1]-span[0])/8
+		if got := (Cuts{CutOff(s, n, true, false), CutOff(s, n, false, true)}); got != want || CutOff(s, n, false, false) ||
+			CutOff(s, n, true, true) != (want.Start || want.End) {
+			t.Errorf("kernels %v: cut %v, want %v", span, got, want)
+		}
+	}
+}
+
+// TestFitByAWholePass: with a whole pass of twelve layers the layers of a cut one are found from one on, and the part of
+// one that the window shows.
+func TestFitByAWholePass(t *testing.T) {
+	whole := layersOf(12)
+	c, _ := Layers(whole, 12)
+	for _, n := range []int{1, 2, 5, 10} {
+		want := append(startsOf(n), 1+8*n+3)
+		if f, ok := Fit(whole.Slice(0, 1+8*n+3), c, 12, Cuts{End: true}); !ok || !slices.Equal(f.Starts, want) || f.First != 0 {
+			t.Errorf("%d layers and three kernels: layers from %d begin at %v, want %v", n, f.First, f.Starts, want)
+		}
+		want = []int{0}
+		for l := range 12 - n {
+			want = append(want, 5+8*l)
+		}
+		if f, ok := Fit(whole.Slice(1+8*n+3, whole.Len()), c, 12, Cuts{Start: true}); !ok || !slices.Equal(f.Starts, want) ||
+			f.First != n {
+			t.Errorf("%d layers and three kernels are cut off: layers from %d begin at %v, want %v", n, f.First, f.Starts, want)
+		}
+	}
+	front := &Sequence{} // a layer of another kind before four
+	front.addAll(0, 6)
+	front.addAll(50, 54)
+	for range 4 {
+		front.addAll(0, 10)
+	}
+	four := &Cut{Starts: []int{0, 10, 20, 30, 40, 50}, At: 10, unit: unit{front, 16, 26},
+		Comb: Comb{Pos: []int{16, 26, 36, 46}, Symbol: 6, Stride: 1}}
+	for n, want := range map[int]string{4: "[10 20 30 40 50]", 5: "[0 10 20 30 40 50]", 6: "[0 10 20 30 40 50]"} {
+		four.At = 4
+		if f, ok := Fit(front, four, n, Cuts{}); !ok || fmt.Sprint(f.Starts) != want {
+			t.Errorf("%d layers: they begin at %v, want %s", n, f.Starts, want)
+		}
+	}
+}
+
+// TestReadingsThatExplain: a reading explains a pass where nine in ten kernels are columns, all that is missing had
+// time, and at most four stretches are, and one more for each forty kernels.
+func TestReadingsThatExplain(t *testing.T) {
+	for _, c := range []struct {
+		kernels, matched, noTime, holes int
+		want                            bool
+	}{{30, 27, 0, 0, true}, {30, 26, 0, 0, false}, {30, 30, 1, 0, false}, {30, 30, 0, 4, true}, {30, 30, 0, 5, false},
+		{40, 40, 0, 5, true}, {40, 40, 0, 6, false}, {80, 80, 0, 6, true}} {
+		p := Pass{Column: make([]int32, c.kernels), Missing: make([]Gap, c.holes), NoTime: c.noTime}
+		for i := c.matched; i < c.kernels; i++ {
+			p.Column[i] = NoColumn
+		}
+		s := &shape{Stretch: Stretch{Sequence: stack(1, c.kernels)}}
+		if got := s.isReadBy(&passReading{Passes: []Pass{p}}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if (&shape{Stretch: Stretch{Sequence: &Sequence{}}}).isReadBy(&passReading{}) {
+		t.Error("no passes explain something")
+	}
+}
+
+// TestOccurrencesBesideLayers: a comb leaves out three occurrences of its name, and no more; two layers have one.
+func TestOccurrencesBesideLayers(t *testing.T) {
+	for surplus, want := range map[int]bool{0: true, 3: true, 4: false} {
+		s := &Sequence{}
+		for range 8 + surplus {
+			s.add(0, 0)
+			s.add(int32(1+s.Len()), 0)
+		}
+		if got := len(Combs(s, 8, 9)) > 0; got != want {
+			t.Errorf("a name that occurs %d times more than there are layers has a comb: %v, want %v", surplus, got, want)
+		}
+	}
+	for n, want := range map[int]bool{1: false, 2: true} {
+		if _, ok := Best(stack(2, 8), n); ok != want {
+			t.Errorf("two layers as %d: %v, want %v", n, ok, want)
+		}
+	}
+}
+
+// TestOneMixerOutside: one mixer outside of layers is all of them.
+func TestOneMixerOutside(t *testing.T) {
+	s := layersOf(8)
+	c, _ := Layers(s, 8)
+	for i, r := range s.Role {
+		if r == mixer {
+			s.Role[i] = other
+		}
+	}
+	for i, want := range map[int]float64{s.Len() - 1: 1, c.Starts[0]: 0} {
+		s.Role[i] = mixer
+		if d := Doubt(s, c, false); d.Outside != want {
+			t.Errorf("a mixer at kernel %d: %v are outside, want %v", i, d.Outside, want)
+		}
+		s.Role[i] = other
+	}
+}
+
+// TestMixersOfUnknownNames: where the first unit alone holds mixers whose names are known, other units that feed
+// forward as it does hold one, too.
+func TestMixersOfUnknownNames(t *testing.T) {
+	s := stack(4, 8)
+	s.Role[2], s.Role[3] = mixer, mixer
+	for l := range 4 {
+		s.Role[8*l+5] = activation
+	}
+	if share, ok := mixerShare(s, []int{0, 8, 16, 24, 32}); !ok || share != 0.8 {
+		t.Errorf("%v of four units and what is outside, %v; want four in five", share, ok)
+	}
+}
+
+// TestPartsBetweenBounds: each kernel is in the part that its bounds say; the window may have cut the first and the last.
+func TestPartsBetweenBounds(t *testing.T) {
+	s := Stretch{Sequence: stack(1, 6), Time: make([]Span, 6), Gap: []Span{1, 2, 3, 4, 5, 6}}
+	got := ""
+	for _, p := range s.Parts([]int{2, 5}) {
+		got += fmt.Sprint(p.ID, p.Gap, p.After, p.Open, " ")
+	}
+	if want := "[0 1] [1 2] 3 {true false} [2 3 4] [3 4 5] 6 {false false} [5] [6] 0 {false true} "; got != want {
+		t.Errorf("parts %s, want %s", got, want)
+	}
+}
+
+// TestSeamlessEnds: kernels after the last anchor are of the last layer as far as each has its role or its name.
+func TestSeamlessEnds(t *testing.T) {
+	for names, want := range map[string]string{"n1 p1 m1 p2": "4 8", "n2 p3 m2 p4": "4 8", "n1 p1 x9 p2": "2 6", "x9": "0 4",
+		"n1 p1 m1 p2 n1": "4 8", "n1 x1 m1 p2": "1 5"} {
+		s := kernelsNamed("n1 p1 m1 p2 " + names)
+		k := &cutter{s: s, c: unit{s, 0, 4}, pos: []int{0, 4}, kinds: []kind{{from: 0, to: 4}}}
+		hi, end := k.seamless()
+		if got := fmt.Sprint(hi, end); got != want {
+			t.Errorf("%s: up to coordinate and kernel %s, want %s", names, got, want)
 		}
 	}
 }
