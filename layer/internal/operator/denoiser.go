@@ -116,9 +116,8 @@ func (d *denoiser) read() {
 			run = 0
 		case a == classify.RoleAttention:
 			d.put(u, opname.Attention, false)
-			at, run, pointwise = outputs, 0, opname.Modulation
-		case u.label < 0 && !begun:
-			run = 0 // what precedes the first modulation has no names here
+			at, pointwise = outputs, opname.Modulation
+		case u.label < 0 && !begun: // what precedes the first modulation has no names here
 		case a == classify.RoleRope, a == classify.RoleHeadNorm:
 			d.put(u, map[classify.Role]string{classify.RoleRope: opname.Rope, classify.RoleHeadNorm: opname.QKNorm}[a],
 				false)
@@ -138,7 +137,6 @@ func (d *denoiser) read() {
 			switch {
 			case d.act(i+1) == classify.RoleActivation && !d.modulates[i+1]:
 				d.feed(i)
-				run = 0
 			case d.act(i-1) == classify.RoleActivation, d.fed(i):
 				d.put(u, opname.DownProj, shaped && u.k%max(1, u.n) == 0)
 				run, at = 0, opening
@@ -241,9 +239,7 @@ func (d *denoiser) feed(i int) {
 	op := opname.UpProj
 	if d.gated(i) {
 		op = gateOrUp
-		if p := &d.units[i-1]; d.act(i-1) == classify.RoleProduct && p.k == u.k && p.n == u.n {
-			d.put(p, op, u.k > 0)
-		}
+		d.put(&d.units[i-1], op, true)
 	} else if d.halves(i) {
 		op = opname.GateUpProj
 	}
@@ -273,7 +269,7 @@ func (d *denoiser) halves(i int) bool {
 
 // fed reports a product after an activation and the product of elements that gates it.
 func (d *denoiser) fed(i int) bool {
-	return d.act(i-1) == classify.RoleElementwise && d.act(i-2) == classify.RoleActivation && !d.modulates[i-2]
+	return d.act(i-1) == classify.RoleElementwise && d.act(i-2) == classify.RoleActivation
 }
 
 // afterNorm reports a unit that follows a norm with nothing between but pointwise kernels.

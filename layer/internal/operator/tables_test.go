@@ -154,14 +154,48 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestDenoisersByHand: small passes of a diffusion transformer with width 8, and what each kernel is. A product is
-// KxN, with shapes; p is one without.
-func TestDenoisersByHand(t *testing.T) {
+// denoiserRow is a pass of a diffusion transformer with width 8. A product is KxN, with shapes; p is one without.
+func denoiserRow(t *testing.T, row string) *work {
 	letters := map[string]classify.Role{"p": classify.RoleProduct, "n": classify.RoleNorm, "h": classify.RoleHeadNorm,
 		"a": classify.RoleActivation, "t": classify.RoleAttention,
 		"x": classify.RoleElementwise, "+": classify.RoleAdd, "r": classify.RoleRope, "w": classify.RoleCacheWrite,
-		"e": classify.RoleEmbed}
+		"e": classify.RoleEmbed, "s": classify.RoleNorm}
+	p := &Pass{Layers: 1}
+	var reads []reading
+	for _, word := range strings.Fields(row) {
+		k := Kernel{}
+		role, ok := letters[word]
+		if !ok {
+			role = classify.RoleProduct
+			if _, err := fmt.Sscanf(word, "%dx%d", &k.K, &k.N); err != nil {
+				t.Fatal(word, err)
+			}
+		}
+		p.Kernels, reads = append(p.Kernels, k), append(reads, reading{acts: []classify.Role{role}})
+		if word == "s" { // a norm that sums
+			reads[len(reads)-1].acts = []classify.Role{classify.RoleAdd, classify.RoleNorm}
+		}
+	}
+	params := Defaults()
+	return &work{p: &params, pass: p, reads: reads, found: make([]Found, len(reads)),
+		placed: make([]bool, len(reads))}
+}
+
+// TestDenoisersByHand: small passes of a diffusion transformer with width 8, and what each kernel is.
+func TestDenoisersByHand(t *testing.T) {
+	const layer = "modulation modulation input_norm qkv_proj attention o_proj"
 	for _, c := range []struct{ row, want string }{
+		{"a 8x48 n 8x24 t 8x8 a 8x48 n 8x24 t 8x8", layer + " " + layer}, // a product before a modulation feeds nothing
+		{"a 8x48 n 8x24 t 8x8 n 8x8 a 8x48 n 8x24 t 8x8", layer + " input_norm q_proj " + layer},
+		{"a 8x48 n 8x8 8x8 8x8 8x8 8x8 8x8 t 8x8", "modulation modulation input_norm q_proj k_proj|v_proj k_proj|v_proj q_proj k_proj|v_proj k_proj|v_proj attention o_proj"},
+		{"a 8x48 n 8x8 8x8 8x8 t 8x8 8x32 a 32x8 8x8 8x8 8x8 t", "modulation modulation input_norm q_proj k_proj|v_proj k_proj|v_proj attention o_proj up_proj activation down_proj q_proj k_proj|v_proj k_proj|v_proj attention"},
+		{"8x8 8x8 8x8 t 8x8 a 8x48", "q_proj k_proj|v_proj k_proj|v_proj attention o_proj modulation modulation"},
+		{"8x8 a 8x48 8x8 8x8 8x8 t", "q_proj modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention"},
+		{"8x8 a x x 8x8 8x8 8x8 t a 8x48", "up_proj activation modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention modulation modulation"},
+		{"n x + a 8x48 n 8x24 t 8x8", "input_norm modulation modulation " + layer},
+		{"a 8x48 n 8x24 t 8x8 s 8x64 a 32x8 +", layer + " residual_add+post_norm gate_up_proj activation down_proj residual_add"},
+		{"a 8x48 n 8x24 t 8x8 + n 8x64 a x x 32x8 +", layer + " residual_add post_norm up_proj activation modulation modulation  residual_add"},
+		{"+ a p a p n p p p t p", ""}, // of the time, and no modulation
 		{"a 8x48 n x + 8x8 8x8 8x8 t 8x8 x + n x + 8x32 a 32x8 x +",
 			"modulation modulation input_norm modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention o_proj modulation residual_add post_norm modulation modulation up_proj activation down_proj modulation residual_add"},
 		{"a 8x16 n 8x24 t 8x8 + n 8x64 a x 32x8 +", "modulation modulation input_norm qkv_proj attention o_proj residual_add post_norm gate_up_proj activation modulation down_proj residual_add"},
@@ -178,22 +212,7 @@ func TestDenoisersByHand(t *testing.T) {
 		{"a 8x48 n 8x24 t 8x8 n 8x24 t 8x8 n 8x24 t 8x8", ""}, // one for three attentions
 		{"a 8x48 n 8x24", ""}, // none at all
 	} {
-		p := &Pass{Layers: 1}
-		var reads []reading
-		for _, word := range strings.Fields(c.row) {
-			k := Kernel{}
-			role, ok := letters[word]
-			if !ok {
-				role = classify.RoleProduct
-				if _, err := fmt.Sscanf(word, "%dx%d", &k.K, &k.N); err != nil {
-					t.Fatal(word, err)
-				}
-			}
-			p.Kernels, reads = append(p.Kernels, k), append(reads, reading{acts: []classify.Role{role}})
-		}
-		params := Defaults()
-		w := &work{p: &params, pass: p, reads: reads, found: make([]Found, len(reads)),
-			placed: make([]bool, len(reads))}
+		w := denoiserRow(t, c.row)
 		d := w.denoiserOf()
 		if (d != nil) != (c.want != "") {
 			t.Errorf("%s: a denoiser %v, want %v", c.row, d != nil, c.want != "")
@@ -208,6 +227,37 @@ func TestDenoisersByHand(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.row, s, c.want)
+		}
+	}
+}
+
+// TestSureDenoisers: what shapes show is surer than what order shows, and least sure is a product without a shape among
+// others.
+func TestSureDenoisers(t *testing.T) {
+	for row, want := range map[string]string{ // d: by dims, o: by order, w: weakly
+		"a 8x48 n 8x24 t 8x8":                      "ddodod",
+		"a 8x48 n 8x24 t 8x8 n 8x32 a 32x8":        "ddodododod",
+		"a 8x48 n 8x24 t 8x8 n 8x32 a 12x8":        "ddodododoo",
+		"a 8x48 n 8x24 t 8x8 n 8x32 8x32 a x 32x8": "ddodododdood",
+		"a 8x48 n 8x24 t 8x8 n 6x32 a 32x8":        "ddododoood",
+		"+ a p n p p p t p":                        "oooowwwoo",
+		"+ a p n p p p t p p":                      "oooowwwoow",
+	} {
+		w := denoiserRow(t, row)
+		w.denoiserOf().read()
+		got := ""
+		for _, f := range w.found {
+			switch {
+			case f.Evidence == ByDims:
+				got += "d"
+			case f.Confidence == w.p.ByWeak:
+				got += "w"
+			default:
+				got += "o"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", row, got, want)
 		}
 	}
 }
