@@ -75,5 +75,21 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 		if got.String() != c.want {
 			t.Errorf("%s: %s, want %s", c.row, got.String(), c.want)
 		}
+		after := false // the last one was a softmax
+		for i, w := range words {
+			if got.String()[i] != 'A' || w == "flash" {
+				continue
+			}
+			want := Scores
+			switch {
+			case w == "softmax":
+				want, after = Softmax, true
+			case after:
+				want, after = Values, false
+			}
+			if reads[i].part != want {
+				t.Errorf("%s: kernel %d computes part %v of attention, want %v", c.row, i, reads[i].part, want)
+			}
+		}
 	}
 }

@@ -478,3 +478,59 @@ func TestNormsOfSums(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsOfSharedExperts: a product, an activation and a product are of a shared expert, and so is one more after a
+// product of elements; a product directly after is its gate. All others are loose.
+func TestRowsOfSharedExperts(t *testing.T) {
+	roles := map[rune]classify.Role{'p': classify.RoleProduct, 'a': classify.RoleActivation, 'x': classify.RoleExperts,
+		'm': classify.RoleElementwise, 'u': classify.RoleOther}
+	for row, want := range map[string]expertHalf{
+		"p": {loose: 1}, "pp": {loose: 2}, "pap": {}, "papp": {loose: 1, gates: 1}, "pappp": {loose: 2, gates: 1},
+		"papmp": {}, "papmpp": {loose: 1, gates: 1}, "papmmp": {loose: 1}, "papup": {loose: 1}, "paup": {loose: 2},
+		"puap": {loose: 2}, "paap": {loose: 2}, "papap": {loose: 1}, "pmap": {loose: 2}, "ap": {loose: 1},
+		"pxp": {loose: 2, front: 1}, "papxp": {loose: 1}, "papxpap": {}, "pappxp": {loose: 2, front: 1, gates: 1, frontGates: 1},
+		"pxpapp": {loose: 2, front: 1, gates: 1}, "pxpxp": {loose: 3, front: 1}, "pax": {loose: 1, front: 1},
+		"paxp": {loose: 2, front: 1},
+	} {
+		h, products := &expertHalf{}, 0
+		for i, l := range row {
+			h.add(i, roles[l])
+			products += strings.Count("p", string(l))
+		}
+		got := expertHalf{loose: h.loose, front: h.front, gates: h.gates, frontGates: h.frontGates}
+		if fmt.Sprint(got) != fmt.Sprint(want) || len(h.products) != products || h.experts != strings.Contains(row, "x") {
+			t.Errorf("%s: %+v of %d products, want %+v", row, *h, products, want)
+		}
+	}
+}
+
+// TestLoopedExperts: from eight products on, behind a choice of experts and with nothing but copies between, they are of
+// experts that run in a loop.
+func TestLoopedExperts(t *testing.T) {
+	eight := strings.Repeat("p", 8)
+	for row, want := range map[string]string{ // X experts, s what serves them
+		"r" + eight: "rXsssssss", "rppppppp": "rppppppp", eight: eight, "rn" + eight: "rn" + eight, "rt" + eight: "rt" + eight,
+		"ru" + eight: "ruXsssssss", "rmpppmppppp": "rmXssssssss", "rppppupppp": "rppppupppp", "rppppppppp": "rXssssssss",
+		"rpppprpppp": "rpppprpppp", "r" + eight + "mnp": "rXssssssssnp", "r" + eight + "u" + eight: "rXsssssssuXsssssss",
+	} {
+		reads := readsOf(row)
+		loopedExperts(&Pass{Kernels: make([]Kernel, len(row))}, reads)
+		got, first := "", 0
+		for i := range reads {
+			switch {
+			case reads[i].acts[0] == classify.RoleExperts:
+				got, first = got+"X", i
+			case reads[i].serves > 0:
+				got += "s"
+				if reads[i].serves != first+1 {
+					t.Errorf("%s: kernel %d serves %d, want %d", row, i, reads[i].serves-1, first)
+				}
+			default:
+				got += row[i : i+1]
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", row, got, want)
+		}
+	}
+}
