@@ -76,7 +76,7 @@ func unevenness(pos []int) float64 {
 	return float64(dev) / float64(sum)
 }
 
-// Combs returns the combs of exactly n kernels, two or more, in s, best first, at most limit, and the best one of norms that are
+// Combs returns the combs of exactly n kernels in s, best first, at most limit, and the best one of norms that are
 // written out: all other kernels of a norm are as even, but layers may have no more than its beginning in common.
 func Combs(s *Sequence, n, limit int) []Comb {
 	var sets []Comb
@@ -123,7 +123,10 @@ func bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
 		for i := range set {
 			set[i] = pos[off+i*stride]
 		}
-		span := min(1, float64(set[n-1]-set[0])*float64(n)/float64(n-1)/float64(total))
+		span := 1.0
+		if n > 1 {
+			span = min(1, float64(set[n-1]-set[0])*float64(n)/float64(n-1)/float64(total))
+		}
 		cost := unevenness(set) + strideCost*float64(stride-1) + surplusCost*float64(min(surplus, maxSurplus)) +
 			spanCost*(1-span)
 		if cost < best.Cost {
