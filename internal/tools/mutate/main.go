@@ -53,6 +53,9 @@ func run(args []string, stdout io.Writer) error {
 		if err := b.read(); err != nil {
 			return fmt.Errorf("%s: %w", pkg, err)
 		}
+		for _, line := range b.gone(known) {
+			fmt.Fprintf(os.Stderr, "survivors.txt: no such line any more: %s\n", line)
+		}
 		var drawn []mutant
 		places := map[string]int{}
 		for _, kind := range strings.Split(*kinds, ",") {
@@ -329,6 +332,26 @@ func (b *bench) try(id int) (string, error) {
 // line is the line of source that a mutant changes.
 func (b *bench) line(m mutant) string {
 	return string(bytes.TrimSpace(bytes.Split(b.sources[b.of(m)].texts[m.file], []byte("\n"))[m.line-1]))
+}
+
+// gone are the survivors, by file and line of source, whose file is the package's and has no such line.
+func (b *bench) gone(known map[string]string) (out []string) {
+	lines := map[string]bool{}
+	for _, s := range b.sources {
+		for file, text := range s.texts {
+			lines[file] = true
+			for line := range strings.Lines(string(text)) {
+				lines[file+"\n"+strings.TrimSpace(line)] = true
+			}
+		}
+	}
+	for _, survivor := range slices.Sorted(maps.Keys(known)) {
+		parts := strings.Split(survivor, "\n")
+		if lines[parts[0]] && !lines[parts[0]+"\n"+parts[1]] {
+			out = append(out, parts[0]+": "+parts[1])
+		}
+	}
+	return slices.Compact(out)
 }
 
 //go:embed survivors.txt

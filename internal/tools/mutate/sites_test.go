@@ -70,3 +70,14 @@ func TestSurvivorsAreExplained(t *testing.T) {
 		t.Error("a reason of no kind is taken")
 	}
 }
+
+// TestSurvivorsOfGoneLines: an entry is told whose file is read and has no such line any more; of other files nothing is
+// known.
+func TestSurvivorsOfGoneLines(t *testing.T) {
+	b := &bench{sources: []*source{{texts: map[string][]byte{"a/one.go": []byte("package a\n\n\tif x > 0 {\n")}}}}
+	known := map[string]string{key("a/one.go", "if x > 0 {", "0"): equivalent, key("a/one.go", "if x > 1 {", "1 → 2"): equivalent,
+		key("a/one.go", "if x > 1 {", ">"): equivalent, key("b/two.go", "if x > 1 {", "1"): equivalent}
+	if got := b.gone(known); len(got) != 1 || got[0] != "a/one.go: if x > 1 {" {
+		t.Errorf("gone: %q, want the one line that its file lacks", got)
+	}
+}
