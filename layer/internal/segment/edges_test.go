@@ -683,3 +683,103 @@ func TestSeamlessEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualTimes: of passes that run the same the least times of the first five count.
+func TestUsualTimes(t *testing.T) {
+	f := &finder{}
+	s := &shape{Stretch: Stretch{Sequence: stack(1, 2), Time: []Span{90, 90}}}
+	for _, times := range [][]Span{{90, 90}, {80, 95}, {85, 60}, {99, 99}, {70, 99}, {10, 10}} {
+		s.pieces = append(s.pieces, len(f.all))
+		f.all = append(f.all, Stretch{Sequence: s.Sequence, Time: times})
+	}
+	for n, want := range map[int]string{1: "[90 90]", 2: "[80 90]", 4: "[80 60]", 5: "[70 60]", 6: "[70 60]"} {
+		some := *s
+		some.pieces = s.pieces[:n]
+		if got := fmt.Sprint(f.usual(&some).Time); got != want {
+			t.Errorf("of %d passes: %s, want %s", n, got, want)
+		}
+	}
+	if s.Time[0] != 90 {
+		t.Error("the times of the pass itself have changed")
+	}
+}
+
+// TestRestsAreLong: a rest is more than four times as long as the GPU usually idles.
+func TestRestsAreLong(t *testing.T) {
+	for gap, want := range map[Span]string{4: "[11]", 5: "[13]"} {
+		s, marks := stretchOfLetters("wxwxwxwxwx" + "sabc" + "wxwxwxwxwx")
+		s.Gap[13] = gap
+		if got := fmt.Sprint(Bounds(s, marks)); got != want {
+			t.Errorf("the GPU idles %d times as long as usual after sampling: bounds %s, want %s", gap, got, want)
+		}
+	}
+}
+
+// TestSmallPassesAreJoined: a pass of fewer than eight kernels, and what is of none, is of the pass before, or at the
+// start of the one after it.
+func TestSmallPassesAreJoined(t *testing.T) {
+	for passes, want := range map[string]string{ // profiles, - for none, and kernels
+		"a10 -3": "a13", "-3 a10": "a13", "a10 b7": "a17", "a8 b8": "a8 b8", "a7 b8": "b15", "-3 -2 a10": "a15",
+		"a10 -3 b10": "a13 b10", "-3": "-3", "-20 a10": "a30", "a10 b8 -1 c9": "a10 b9 c9",
+	} {
+		r := passReading{}
+		at := 0
+		for word := range strings.FieldsSeq(passes) {
+			var n int
+			fmt.Sscan(word[1:], &n)
+			p := Pass{Profile: Outside, From: at, To: at + n, Column: make([]int32, n)}
+			if word[0] != '-' {
+				p.Profile = int(word[0] - 'a')
+			}
+			r.Passes, at = append(r.Passes, p), at+n
+		}
+		r.join()
+		var got []string
+		at = 0
+		for _, p := range r.Passes {
+			if p.From != at || len(p.Column) != p.To-p.From {
+				t.Errorf("%s: %d columns of the kernels %d to %d, want them from %d on", passes, len(p.Column), p.From, p.To, at)
+			}
+			at = p.To
+			got = append(got, fmt.Sprintf("%c%d", "-abc"[p.Profile+1], p.To-p.From))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", passes, text, want)
+		}
+	}
+}
+
+// TestWhatTheWindowCutsIsNotLost: columns before the first kernel and after the last one are cut off where the window may
+// have cut there, and missing elsewhere.
+func TestWhatTheWindowCutsIsNotLost(t *testing.T) {
+	full := timed(4, 10)
+	n := full.Len()
+	for _, c := range []struct {
+		from, to int
+		open     Cuts
+		want     string
+	}{
+		{0, n, Cuts{true, true}, "[] {false false}"},
+		{20, n, Cuts{Start: true}, "[] {true false}"},
+		{20, n, Cuts{}, "[{0 20 0}] {false false}"},
+		{0, 20, Cuts{End: true}, "[] {false true}"},
+		{0, 20, Cuts{}, fmt.Sprintf("[{20 %d 20}] {false false}", n)},
+		{10, 30, Cuts{true, true}, "[] {true true}"},
+	} {
+		s := full.part(c.from, c.to)
+		s.Open, s.After = c.open, 1e6
+		if !c.open.Start {
+			s.Gap = slices.Clone(s.Gap)
+			s.Gap[0] = 1e6
+		}
+		r := decode(s, []*Profile{newProfile(full)}, math.Inf(1))
+		if len(r.Passes) != 1 {
+			t.Fatalf("kernels %d to %d: %d passes", c.from, c.to, len(r.Passes))
+		}
+		p := r.Passes[0]
+		if got := fmt.Sprint(p.Missing, p.Cut); got != c.want || p.Matched() != c.to-c.from || p.Column[0] != int32(c.from) {
+			t.Errorf("kernels %d to %d, open at %v: %d columns from %d, missing and cut %s, want %s", c.from, c.to, c.open,
+				p.Matched(), p.Column[0], got, c.want)
+		}
+	}
+}
