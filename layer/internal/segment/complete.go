@@ -51,7 +51,7 @@ func completeEnds(s *Sequence, starts []int, n int) []int {
 
 // fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two, one after the other.
 func fillGaps(s *Sequence, pos []int, n int) []int {
-	if len(pos) < StackLayers || n > 0 && len(pos) >= n {
+	if len(pos) < StackLayers {
 		return pos
 	}
 	gaps, med := gapsOf(pos)

@@ -176,8 +176,7 @@ func (d *decoder) step(i int) {
 		} else {
 			d.reach(i, place{n.column, true}, n.cost+costInsert, int32(k), false)
 		}
-		if end := n.cost + p.skip(j+1, p.Len(), idle); end < left &&
-			(j+1 == p.Len() || p.takes(j+1, p.Len()) <= idle+slack) {
+		if end := n.cost + p.skip(j+1, p.Len(), idle); end < left && p.takes(j+1, p.Len()) <= idle+slack {
 			left, leftFrom = end, int32(k)
 		}
 	}

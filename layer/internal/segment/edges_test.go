@@ -783,3 +783,58 @@ func TestWhatTheWindowCutsIsNotLost(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightOfAPhase: a mixer in each layer weighs most, then a place that structure leaves open, a norm that begins each
+// layer, and the norm that comes before a mixer.
+func TestWeightOfAPhase(t *testing.T) {
+	s := layersOf(4)
+	k := &cutter{s: s, c: unit{s, 1, 9}, pos: []int{1, 9, 17, 25}}
+	shifted := func(by int) (starts []int) {
+		for _, i := range startsOf(4) {
+			starts = append(starts, i+by)
+		}
+		return starts
+	}
+	for _, c := range []struct {
+		by, lo, hi, input int
+		want              float64
+	}{
+		{0, 0, 0, 0, weightMixer + weightNorm + weightOpen + weightInput},
+		{0, 0, 0, 4, weightMixer + weightNorm + weightOpen},
+		{0, 1, 8, 0, weightMixer + weightNorm + weightInput},
+		{2, 2, 8, 0, weightMixer + weightOpen},
+		{2, 0, 2, 0, weightMixer + weightOpen},
+		{2, 0, 1, 0, weightMixer},
+		{3, 0, 8, 0, weightMixer*3./4 + weightOpen},
+		{4, 0, 8, 4, weightMixer*3./4 + weightNorm + weightOpen + weightInput},
+		{8, 0, 8, 0, weightMixer*3./4 + weightNorm + weightOpen + weightInput}, // the final norm is one, too
+	} {
+		if got := k.weighPhase(shifted(c.by), c.by, c.lo, c.hi, c.input); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("layers begin %d kernels later, %d to %d are open: %v, want %v", c.by, c.lo, c.hi, got, c.want)
+		}
+	}
+}
+
+// TestTowersBeforeLayers: layers of another stack before those of a pass are its tower where they are four at least and
+// hold a mixer each.
+func TestTowersBeforeLayers(t *testing.T) {
+	for n, want := range map[int]int{3: 0, 4: 4, 6: 6} {
+		s, from, to := twoStacks(n, 12, product, product)
+		for i := range from { // kernels of its own
+			s.ID[i], s.Base[i] = s.ID[i]+100, s.Base[i]+100
+		}
+		tower, next := Before(s, 12)
+		if tower.N != want || want > 0 && (tower.From != 1 || tower.To != from || next != to) {
+			t.Errorf("%d layers before twelve: %+v, the twelve from %d; want %d from 1 to %d, and %d", n, tower, next, want, from, to)
+		}
+	}
+	s, _, _ := twoStacks(6, 12, product, product)
+	for i, r := range s.Role[:20] {
+		if r == mixer {
+			s.Role[i] = other
+		}
+	}
+	if tower, _ := Before(s, 12); tower.N != 0 {
+		t.Errorf("layers without mixers: %+v", tower)
+	}
+}
