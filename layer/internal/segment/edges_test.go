@@ -838,3 +838,25 @@ func TestTowersBeforeLayers(t *testing.T) {
 		t.Errorf("layers without mixers: %+v", tower)
 	}
 }
+
+// TestNormsBeforeMixers: the norm that begins a layer is the first before its mixer that a product follows. Where no
+// feed-forward part is between two mixers, it is the only one such, and of several none.
+func TestNormsBeforeMixers(t *testing.T) {
+	for letters, want := range map[string]int{
+		"npmp": 0, "pnpm": 1, "mpnp": 2, "npnpmp": -1, "npnmp": -1, "npmpnpap": 0, "npapnpmp": 4, "npmnpap": 0, "nnpmpap": 1,
+		"npmpmp": 0, "pmpm": -1, "npap": -1, "npmpnpmpnpap": 0, "npnpmpa": 0,
+	} {
+		s := kernelsOf(letters)
+		if got := normOfMixer(unit{s, 0, s.Len()}); got != want {
+			t.Errorf("%s: norm %d, want %d", letters, got, want)
+		}
+	}
+	for letters, want := range map[string]int{ // x computes elements: a modulation is a product after one, with a norm and two more behind
+		"xxpnxxpm": 1, "xpnxxpm": 0, "xmxpnxxp": 2, "xxpnxxp": -1, "xpm": -1, "xmp": -1, "xpnxpnxxmp": 3, "xxapnxxpm": 1,
+	} {
+		s := kernelsOf(letters)
+		if got := modulationOfMixer(unit{s, 1, s.Len()}); got != want {
+			t.Errorf("%s: modulation %d, want %d", letters, got, want)
+		}
+	}
+}
