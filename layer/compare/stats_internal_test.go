@@ -690,3 +690,13 @@ func TestMostFrequentCount(t *testing.T) {
 		}
 	}
 }
+
+// TestOneValueIsEnough: work of one pass is judged against one or several, and against none it is not.
+func TestOneValueIsEnough(t *testing.T) {
+	for _, n := range [][2]int{{1, 1}, {1, 3}, {3, 1}, {0, 3}, {3, 0}} {
+		s := series{class: Memory, a: slices.Repeat([]float64{5}, n[0]), b: slices.Repeat([]float64{5}, n[1])}
+		if got, want := rulerOf(100, false).judge(s, 0, .01).judged, n[0] > 0 && n[1] > 0; got != want {
+			t.Errorf("%d values against %d: judged %v, want %v", n[0], n[1], got, want)
+		}
+	}
+}
