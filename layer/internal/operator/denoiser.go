@@ -210,7 +210,7 @@ func (d *denoiser) norm(i int, at section) {
 	switch {
 	case at == inputsSection && d.next(i) == classify.RoleAttention:
 		d.put(u, opname.QKNorm, false)
-	case feeds && (at == outputs || at == feeding || at == opening):
+	case feeds && at != inputsSection:
 		d.put(u, opname.PostNorm, false)
 	case !d.mixes(i) && !d.pass.CutEnd:
 		d.put(u, opname.FinalNorm, false)

@@ -193,6 +193,8 @@ func TestDenoisersByHand(t *testing.T) {
 		{"8x8 a 8x48 8x8 8x8 8x8 t", "q_proj modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention"},
 		{"8x8 a x x 8x8 8x8 8x8 t a 8x48", "up_proj activation modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention modulation modulation"},
 		{"n x + a 8x48 n 8x24 t 8x8", "input_norm modulation modulation " + layer},
+		{"a 8x48 n 8x32 a 32x8 n 8x24 t", "modulation modulation post_norm up_proj activation down_proj input_norm qkv_proj attention"},
+		{"a 8x48 n 8x8 8x8 n 8x32 a 32x8 t", "modulation modulation input_norm q_proj k_proj|v_proj input_norm up_proj activation down_proj attention"},
 		{"a 8x48 n 8x24 t 8x8 s 8x64 a 32x8 +", layer + " residual_add+post_norm gate_up_proj activation down_proj residual_add"},
 		{"a 8x48 n 8x24 t 8x8 + n 8x64 a x x 32x8 +", layer + " residual_add post_norm up_proj activation modulation modulation  residual_add"},
 		{"+ a p a p n p p p t p", ""}, // of the time, and no modulation
