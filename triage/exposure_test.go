@@ -14,10 +14,11 @@ import (
 )
 
 // slowExposure asks every nanosecond of the passes which categories run.
-func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed map[classify.Category]int64) {
-	exposed = map[classify.Category]int64{}
+func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed, longest map[classify.Category]int64) {
+	exposed, longest = map[classify.Category]int64{}, map[classify.Category]int64{}
 	for i := range a.Devices {
 		d := &a.Devices[i]
+		stretch, alone, last := int64(0), classify.Category(""), trace.Time(-1)
 		for p := range d.Passes {
 			for at := d.Passes[p].Start; at < d.Passes[p].End; at++ {
 				running := map[classify.Category]bool{}
@@ -33,6 +34,11 @@ func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed map[clas
 				case 1:
 					for c := range running {
 						exposed[c]++
+						if c != alone || at != last+1 {
+							stretch = 0
+						}
+						stretch++
+						alone, last, longest[c] = c, at, max(longest[c], stretch)
 					}
 				default:
 					shared++
@@ -40,7 +46,7 @@ func slowExposure(a *layer.Analysis) (wall, idle, shared int64, exposed map[clas
 			}
 		}
 	}
-	return wall, idle, shared, exposed
+	return wall, idle, shared, exposed, longest
 }
 
 // passAt is the pass that a time lies in.
@@ -75,7 +81,7 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wall, idle, shared, exposed := slowExposure(in.Formal[0])
+		wall, idle, shared, exposed, longest := slowExposure(in.Formal[0])
 		if wall == 0 {
 			t.Fatalf("seed %d: no passes", seed)
 		}
@@ -84,6 +90,9 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 		for _, row := range x.Rows {
 			sum += row.ExposedNS
 			if w := row.Longest; w != nil {
+				if took := int64(w.EndNS - w.StartNS); took != longest[row.Category] {
+					t.Errorf("seed %d: the longest stretch of %s takes %d, want %d", seed, row.Category, took, longest[row.Category])
+				}
 				if w.Kernel == "" {
 					t.Errorf("seed %d: %+v: a stretch of no kernel", seed, row)
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -745,6 +746,24 @@ func TestGainsOfAStep(t *testing.T) {
 		}
 		if want := percent(c.high*int64(max(c.steps, 1)), 1000); out.GainPct != want || out.EstimatedGainUS != 2 {
 			t.Errorf("%s, %v steps: %v%% and %v µs, want %v%% and 2", c.call, c.steps, out.GainPct, out.EstimatedGainUS, want)
+		}
+	}
+}
+
+// TestLocationsInWords: shares tell several sites apart, unless one of them is unknown, which is not listed beside others.
+func TestLocationsInWords(t *testing.T) {
+	for _, c := range []struct {
+		sites []Location
+		want  string
+	}{
+		{nil, unresolved}, {[]Location{{Location: unresolved, SharePct: 100}}, unresolved},
+		{[]Location{{Location: "a.py:1", SharePct: 100}}, "a.py:1"},
+		{[]Location{{Location: "a.py:1", SharePct: 60}}, "a.py:1 (60%)"},
+		{[]Location{{Location: "a.py:1", SharePct: 60}, {Location: "b.py:2", SharePct: 40}}, table.Lines("a.py:1 (60%)", "b.py:2 (40%)")},
+		{[]Location{{Location: "a.py:1", SharePct: 60}, {Location: unresolved, SharePct: 40}}, "a.py:1"},
+	} {
+		if got := locations(c.sites); got != c.want {
+			t.Errorf("%v: %q, want %q", c.sites, got, c.want)
 		}
 	}
 }
