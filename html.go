@@ -506,8 +506,16 @@ func rankSection(f *fleet.Report) page.Section {
 			if g.Late != nil {
 				late, why = page.Cell{Text: g.Late.Rank, Strong: true}, g.Late.Why()
 			}
+			// known is a time of collectives, a dash where none was matched.
+			known := func(c page.Cell) page.Cell {
+				if !g.Wait.Known() {
+					return page.Cell{Text: table.None}
+				}
+				return c
+			}
 			groups.Add(f.Runs[i].Run, strings.TrimSpace(g.Name+" "+g.Part), count(int64(g.Steps)), ns(g.Step),
-				bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step), bar(g.Wait.Max, g.Step), ns(g.Transfer),
+				known(bar(g.Wait.Min, g.Step)), known(bar(g.Wait.Median, g.Step)), known(bar(g.Wait.Max, g.Step)),
+				known(ns(g.Transfer)),
 				count(int64(g.Collectives)), late, why)
 			longest := int64(0)
 			for _, row := range g.Rows {
@@ -519,8 +527,8 @@ func rankSection(f *fleet.Report) page.Section {
 					unlike = fmt.Sprintf("%s: %+.1f%% of step time", g.Differs[n].What, 100*g.Differs[n].Share)
 				}
 				ranks.Add(page.Cell{Text: row.Rank, Strong: late.Text == row.Rank}, bar(row.Wall, longest),
-					bar(row.Busy, longest), bar(row.Wait, longest),
-					number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1), count(int64(row.Last)),
+					bar(row.Busy, longest), known(bar(row.Wait, longest)),
+					known(number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1)), known(count(int64(row.Last))),
 					unlike)
 			}
 		}
@@ -571,7 +579,7 @@ func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
 	p.Health.Status = f.Health
 	cards := page.Section{ID: "findings", Title: "Findings", Cards: cardsOf(f.Findings)}
 	if len(cards.Cards) == 0 {
-		cards.Text = "No rank makes the others wait for 1% of step time."
+		cards.Text = f.Verdict
 	}
 	p.Sections = append(p.Sections, cards, rankSection(f))
 	return p.Write(w)

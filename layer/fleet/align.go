@@ -17,6 +17,8 @@ type member struct {
 	id    int
 	label string
 	mean  means
+	// numbered: id is a rank's number, not that of a GPU, which says nothing of a job's size.
+	numbered bool
 }
 
 // means are figures of a rank's complete steps, or of all if none is complete.
@@ -56,7 +58,7 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 	type key struct{ n, device int }
 	numbers := []func(i int) int{func(i int) int { return kept[i].Rank }, func(i int) int { return kept[i].NameRank },
 		func(i int) int { return kept[i].Device }}
-	best, most := numbers[0], -1
+	best, most, numbered := numbers[0], -1, true
 	for which, number := range numbers {
 		seen := map[key]bool{}
 		for i := range kept {
@@ -64,12 +66,14 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 				seen[key{n, kept[i].Device}] = true
 			}
 		}
-		// Every process may call the one GPU that it sees 0: then a device is nobody's number.
-		if which == len(numbers)-1 && len(seen) < len(kept) {
+		// Every process may call the one GPU that it sees 0: then a device is nobody's number. Nor is it that of a GPU
+		// alone.
+		device := which == len(numbers)-1
+		if device && (len(seen) < len(kept) || len(seen) < 2) {
 			continue
 		}
 		if len(seen) > most {
-			best, most = number, len(seen)
+			best, most, numbered = number, len(seen), !device
 		}
 	}
 	devices := map[int]int{} // of a rank
@@ -84,7 +88,7 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 			twice = append(twice, Duplicate{File: r.File, Of: first.File, Why: sameRank})
 			continue
 		}
-		m := &member{Rank: r, id: k.n, label: "rank " + strconv.Itoa(k.n), mean: meansOf(r)}
+		m := &member{Rank: r, id: k.n, label: "rank " + strconv.Itoa(k.n), mean: meansOf(r), numbered: numbered}
 		if several {
 			m.label += " GPU " + strconv.Itoa(r.Device)
 		}

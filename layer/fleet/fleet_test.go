@@ -21,6 +21,7 @@ import (
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
+	"github.com/llmstrata/strata/trace/nsys"
 )
 
 // digests are those of a generated fleet by run, and its truth.
@@ -277,6 +278,50 @@ func TestDigestOfATrace(t *testing.T) {
 		if s.Busy != busy[i] || s.Busy <= 0 || s.Busy >= s.Wall {
 			t.Errorf("step %d: busy %d of %d ns, want %d", i, s.Busy, s.Wall, busy[i])
 		}
+	}
+}
+
+// TestRanksThatNobodyNumbers: the number of a GPU is no rank, so that nothing is missing beside it, and how long ranks
+// wait is unknown where no collective was matched, whatever the trace.
+func TestRanksThatNobodyNumbers(t *testing.T) {
+	unnumbered, unmatched := 0, 0
+	for _, path := range append(testdata.SharedGlob(t, "traces/torch/*"), testdata.SharedGlob(t, "traces/nsys/*")...) {
+		tr, err := trace.Open(t.Context(), path, trace.Options{Formats: append(nsys.Formats(), trace.Kineto())})
+		if err != nil {
+			continue
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := hostoverhead.Digest(t.Context(), "run",
+			trace.File{Path: path, Rank: framework.ReadFileName(framework.All(), path).Rank}, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbered := slices.ContainsFunc(list, func(r fleet.Rank) bool { return r.Rank >= 0 || r.NameRank >= 0 })
+		run := fleet.OfRun(list)
+		if !numbered {
+			unnumbered++
+			if run.NumMissing != 0 || len(run.Missing) != 0 {
+				t.Errorf("%s: ranks %v are missing, and no rank has a number", path, run.Missing)
+			}
+		}
+		matched := slices.ContainsFunc(run.Groups, func(g fleet.Group) bool { return g.Collectives > 0 })
+		if !matched {
+			unmatched++
+		}
+		if run.Wait.Known() != matched {
+			t.Errorf("%s: waiting is known: %t, collectives are matched: %t", path, run.Wait.Known(), matched)
+		}
+		for i := range run.Groups {
+			if g := &run.Groups[i]; g.Wait.Known() != (g.Collectives > 0) {
+				t.Errorf("%s: %d collectives, waiting %+v", path, g.Collectives, g.Wait)
+			}
+		}
+	}
+	if unnumbered == 0 || unmatched == 0 {
+		t.Errorf("%d traces without ranks, %d without matched collectives", unnumbered, unmatched)
 	}
 }
 

@@ -72,13 +72,16 @@ type Duplicate struct {
 	Why  string `json:"why"`          // how they were found to be equal
 }
 
-// Spread says how values of ranks differ. Worst are the three largest.
+// Spread says how values of ranks differ. Worst are the three largest, none where no rank has a value.
 type Spread struct {
 	Min    int64   `json:"min_ns"`    // smallest
 	Median int64   `json:"median_ns"` // median
 	Max    int64   `json:"max_ns"`    // largest
 	Worst  []Value `json:"worst"`     // the ranks of the largest values
 }
+
+// Known reports whether a rank has a value.
+func (s *Spread) Known() bool { return len(s.Worst) > 0 }
 
 // Value is that of one rank.
 type Value struct {
@@ -293,10 +296,14 @@ func include(list []string, s string) []string {
 // mostMissing is how many missing ranks are listed; a job's size is what a file says.
 const mostMissing = 4096
 
-// findMissing lists ranks that the job has, the groups name, or that lie between others, and no file holds.
+// findMissing lists ranks that the job has, the groups name, or that lie between others, and no file holds. GPUs whose
+// ranks are not known have no gaps.
 func (run *Run) findMissing(all []*member) {
 	have, last := map[int]bool{}, trace.None
 	for _, m := range all {
+		if !m.numbered {
+			continue
+		}
 		have[m.id] = true
 		last = max(last, m.id)
 		for _, g := range m.Groups {
@@ -320,8 +327,8 @@ func (run *Run) findMissing(all []*member) {
 func (run *Run) sumUp(all []*member) {
 	waits := map[string]int64{}
 	for i := range run.Groups {
-		for _, r := range run.Groups[i].Rows {
-			waits[r.Rank] += r.Wait
+		for _, v := range run.Groups[i].waits() {
+			waits[v.Rank] += v.NS
 		}
 	}
 	var walls, waiting []Value
@@ -435,7 +442,11 @@ func (g *group) measure(part string) Group {
 	return out
 }
 
+// waits are how long the ranks wait, none where no collective was matched.
 func (g *Group) waits() (out []Value) {
+	if g.Collectives == 0 {
+		return nil
+	}
 	for _, r := range g.Rows {
 		out = append(out, Value{r.Rank, r.Wait})
 	}

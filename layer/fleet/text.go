@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // Limits of the text of a report: fewer than 200 lines, however many ranks there are.
@@ -77,8 +78,9 @@ func (r *Report) writeRuns(b *table.Writer) {
 				late, why = l.Rank, l.Why()
 			}
 		}
-		return []string{run.Run, table.Count(int64(run.Ranks)), table.Count(int64(run.NumMissing)), ns(run.Step.Median),
-			ns(run.Step.Max), ns(run.Wait.Median), ns(run.Wait.Max), late, why}
+		return []string{run.Run, table.Count(int64(run.Ranks)), table.Count(int64(run.NumMissing)),
+			run.Step.show(run.Step.Median), run.Step.show(run.Step.Max), run.Wait.show(run.Wait.Median),
+			run.Wait.show(run.Wait.Max), late, why}
 	}, table.Text("Recording"), table.Number("Ranks"), table.Number("Missing"), table.Number("Step"),
 		table.Number("Slowest"), table.Number("Waiting"), table.Number("Most"), table.Text("Late rank"), table.Text("Why"))
 }
@@ -102,8 +104,8 @@ func (run *Run) writeGroups(b *table.Writer) {
 			d := g.Differs[0]
 			alike += fmt.Sprintf("; %s differs: %s %s", d.Rank, d.What, table.Change(time.Duration(d.NS)))
 		}
-		return []string{name, fmt.Sprint(g.Steps), table.Count(int64(g.Collectives)), ns(g.Step), ns(g.Transfer),
-			ns(g.Wait.Min), ns(g.Wait.Median), ns(g.Wait.Max), worst(g.Wait), alike}
+		return []string{name, fmt.Sprint(g.Steps), table.Count(int64(g.Collectives)), ns(g.Step), g.Wait.show(g.Transfer),
+			g.Wait.show(g.Wait.Min), g.Wait.show(g.Wait.Median), g.Wait.show(g.Wait.Max), worst(g.Wait), alike}
 	}, table.Text("Ranks"), table.Number("Steps"), table.Number("Collectives"), table.Number("Step"),
 		table.Number("Transfer"), table.Number("Wait min"), table.Number("Median"), table.Number("Max"),
 		table.Text("Waits most"), table.Text("Alike"))
@@ -114,8 +116,19 @@ func (run *Run) writeGroups(b *table.Writer) {
 	}
 }
 
+// show is a time that is known where the spread is, a dash where not.
+func (s *Spread) show(d int64) string {
+	if !s.Known() {
+		return table.None
+	}
+	return ns(d)
+}
+
 // worst are the ranks with most of something.
 func worst(s Spread) string {
+	if !s.Known() {
+		return table.None
+	}
 	var most []string
 	for _, v := range s.Worst {
 		most = append(most, strings.TrimPrefix(v.Rank, "rank "))
@@ -134,8 +147,12 @@ func (i *Imbalance) sentence() string {
 // writeShared writes the findings that ranks have each by itself.
 func (run *Run) writeShared(b *table.Writer) {
 	table.List(b, "Findings of ranks by themselves", run.Shared, linesShared, func(s Shared) []string {
-		return []string{s.Text, fmt.Sprintf("on %d of %d", s.Ranks, s.Of), ns(s.PerRank.Min), ns(s.PerRank.Median),
-			ns(s.PerRank.Max), worst(s.PerRank)}
+		size := s.PerRank
+		if s.Measure == finding.NoMeasure {
+			size = Spread{}
+		}
+		return []string{s.Text, fmt.Sprintf("on %d of %d", s.Ranks, s.Of), size.show(size.Min), size.show(size.Median),
+			size.show(size.Max), worst(s.PerRank)}
 	}, table.Text("Finding"), table.Text("Ranks"), table.Number("Min"), table.Number("Median"), table.Number("Max"),
 		table.Text("Worst"))
 }

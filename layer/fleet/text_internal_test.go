@@ -56,7 +56,11 @@ func TestTextOfAFleet(t *testing.T) {
 				Imbalance: []Imbalance{{What: Tokens, Rank: "rank 1", Most: 20, Ratio: 2},
 					{What: Experts, Rank: "rank 1", Most: 2e6, Ratio: 3}}},
 			{Name: "2", Ranks: 1, Steps: 7}},
-			Shared: []Shared{{Finding: finding.Finding{Text: "The GPU idles"}, Ranks: 2, Of: 3}}}
+			Shared: []Shared{{Finding: finding.Finding{Text: "The GPU idles",
+				Size: finding.Size{Measure: finding.Recoverable}}, Ranks: 2, Of: 3,
+				PerRank: Spread{Median: 3e6, Max: 4e6, Worst: []Value{{Rank: "rank 1", NS: 4e6}}}},
+				{Finding: finding.Finding{Text: "Few steps"}, Ranks: 1, Of: 3,
+					PerRank: Spread{Worst: []Value{{Rank: "rank 1"}}}}}}
 	}
 	text := func(r Report, brief bool) string {
 		t.Helper()
@@ -77,7 +81,7 @@ func TestTextOfAFleet(t *testing.T) {
 		"A rank differs: 1.00 ms per step (50.0%)", "0–1 decode 7 9", "2 of 2 within 1.0%; rank 1 differs: mlp +1.00 ms",
 		"rank 1 has 20 tokens per step, 2.00× the mean (ranks 0–1).", "rank 1 spends 2.00 ms per step in experts, 3.00× " +
 			"the mean",
-		"The GPU idles on 2 of 3"} {
+		"The GPU idles on 2 of 3 0 3.00 ms 4.00 ms 1", "Few steps on 1 of 3 - - - 1", "2 7 0 0 - - - - - -"} {
 		if !strings.Contains(one, want) {
 			t.Errorf("no %q in: %s", want, one)
 		}
@@ -116,7 +120,7 @@ func TestSpreads(t *testing.T) {
 		least, mid, most int64
 		worst            string
 	}{
-		{nil, 0, 0, 0, ""}, {[]int64{7}, 7, 7, 7, "0"}, {[]int64{4, 8}, 4, 6, 8, "1, 0"},
+		{nil, 0, 0, 0, "-"}, {[]int64{7}, 7, 7, 7, "0"}, {[]int64{4, 8}, 4, 6, 8, "1, 0"},
 		{[]int64{3, 1, 9, 5}, 1, 4, 9, "2, 3, 0"}, {[]int64{2, 2, 2, 1, 5}, 1, 2, 5, "4, 0, 1"},
 	} {
 		var values []Value
