@@ -207,7 +207,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	p.Notes = r.Notes
 	p.Context = append(p.Context, table.Known(r.Model)...)
 	if r.GPU != nil {
-		p.Context = append(p.Context, r.GPU.ID)
+		p.Context = append(p.Context, table.Known(r.GPU.ID)...)
 	}
 	if r.TP > 0 {
 		p.Context = append(p.Context, fmt.Sprintf("TP %d, EP %d", r.TP, r.EP))

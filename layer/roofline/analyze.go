@@ -220,7 +220,7 @@ func gpuOf(d *layer.Device, o *Options) (*hardware.GPU, string, error) {
 	if g != nil && g.Clock.Known() && g.Clock.Value == clock.Median {
 		why += fmt.Sprintf(" (median of %d samples between %.0f and %.0f)", clock.Samples, clock.Min, clock.Max)
 	}
-	if len(o.Peaks) > 0 && g != nil {
+	if len(o.Peaks) > 0 {
 		why += ", with the peaks asked for"
 	}
 	return o.withPeaks(g), why, nil

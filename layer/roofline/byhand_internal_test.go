@@ -35,9 +35,12 @@ func TestPeaksOfTheUser(t *testing.T) {
 			t.Errorf("%v: %+v, want %g, %g, %s", c.peaks, got, c.compute, c.memory, c.bound)
 		}
 	}
-	if o := (Options{Peaks: map[string]float64{"fp8": 1}}); o.withPeaks(nil) != nil || len(g.FLOP) != 1 ||
-		!g.BusBandwidth.Known() {
+	if len(g.FLOP) != 1 || !g.BusBandwidth.Known() {
 		t.Errorf("the peaks of the user changed the table: %+v", g)
+	}
+	none, own := Options{}, Options{Peaks: map[string]float64{"bf16": 4e12, "memory": 1e12}}
+	if got := floorOf(&w, own.withPeaks(nil)); none.withPeaks(nil) != nil || got.compute != 1e-6 || got.memory != 1e-6 {
+		t.Errorf("a GPU that the table has not: %+v, want a microsecond each", got)
 	}
 }
 

@@ -244,7 +244,10 @@ func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
 	if w.gpu == nil || k.AtMost || f.link > 0 {
 		return false
 	}
-	memory := f.memory * w.gpu.Bandwidth.Value / max(w.gpu.Bandwidth.Value, w.gpu.BusBandwidth.Value)
+	memory := f.memory
+	if bus := w.gpu.BusBandwidth.Value; bus > w.gpu.Bandwidth.Value {
+		memory *= w.gpu.Bandwidth.Value / bus
+	}
 	return max(f.compute/boost(w.gpu), memory) > above*took.Seconds()
 }
 

@@ -143,13 +143,18 @@ func (o *Options) table() []hardware.GPU {
 	return append(append([]hardware.GPU(nil), o.GPUs...), hardware.Table()...)
 }
 
-// withPeaks returns a GPU with the figures that the user gives.
+// withPeaks returns a GPU with the figures that the user gives, which are all that is known of one that the table has
+// not.
 func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
-	if g == nil || len(o.Peaks) == 0 {
+	if len(o.Peaks) == 0 {
 		return g
 	}
-	own := *g
-	own.FLOP = maps.Clone(g.FLOP)
+	own, known := hardware.GPU{Part: 1}, map[string]hardware.Figure{}
+	if g != nil {
+		own = *g
+		maps.Copy(known, g.FLOP)
+	}
+	own.FLOP = known
 	for name, n := range o.Peaks {
 		f := hardware.Figure{Value: n}
 		if name == peakOfMemory {

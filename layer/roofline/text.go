@@ -17,7 +17,7 @@ import (
 func (r *Report) WriteText(w io.Writer) error {
 	p := printer{table.NewWriter(w)}
 	gpu := "unknown GPU"
-	if r.GPU != nil {
+	if r.GPU != nil && r.GPU.ID != "" {
 		gpu = r.GPU.ID
 	}
 	if r.Model == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -222,6 +223,54 @@ func TestMostTimeHasAFloor(t *testing.T) {
 	}
 	for _, c := range known {
 		covered(c.file, analyse(t, c.file, c.config, roofline.Options{}), 0.95)
+	}
+}
+
+// TestPeaksOfAGPUThatIsNotKnown: with the peaks of a GPU passes have the floors that they have with its name, less those
+// of operators whose bytes its cache may have held.
+func TestPeaksOfAGPUThatIsNotKnown(t *testing.T) {
+	g, ok := hardware.Named(hardware.Table(), "a100-sxm4-80")
+	if !ok {
+		t.Fatal("no A100 in the table")
+	}
+	peaks := map[string]float64{"memory": g.Bandwidth.Value}
+	for dtype, f := range g.FLOP {
+		peaks[dtype] = f.Value
+	}
+	n, floors := 0, 0
+	for _, path := range testdata.SharedGlob(t, "traces/torch/*") {
+		tr, err := trace.Open(t.Context(), path, trace.Options{})
+		if err != nil {
+			continue
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil || len(a.Devices) == 0 || roofline.GPUOf(&a.Devices[0]) != nil {
+			continue
+		}
+		n++
+		light := func(o roofline.Options) *roofline.Report {
+			r, err := roofline.Analyze(t.Context(), a, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		named, given := light(roofline.Options{Device: g.ID}), light(roofline.Options{Peaks: peaks})
+		if given.GPU == nil || !strings.Contains(given.GPUWhy, "peaks asked for") {
+			t.Errorf("%s: GPU %v (%s)", path, given.GPU, given.GPUWhy)
+		}
+		for i := range named.Passes {
+			want, got := named.Passes[i].Floor, given.Passes[i].Floor
+			if want > 0 {
+				floors++
+			}
+			if got > want+want/50 || got < want-want/5 {
+				t.Errorf("%s, pass %d: floor %v with the peaks, %v with the name", path, i, got, want)
+			}
+		}
+	}
+	if n == 0 || floors == 0 {
+		t.Errorf("%d traces of an unknown GPU, %d passes with a floor", n, floors)
 	}
 }
 

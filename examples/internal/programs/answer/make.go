@@ -177,7 +177,7 @@ func (m *maker) environment(o Options) error {
 	e.Framework = fact(m.r.Framework, "names in the trace, or the server's arguments",
 		"no annotation, file name or source line of a known server")
 	e.GPU = fact(m.r.GPU, "the trace", "the trace does not name the device: pass --gpu")
-	if l := m.of.Light; l != nil && l.GPU != nil && l.GPU.ID == m.r.GPU { // the trace names none
+	if l := m.of.Light; l != nil && l.GPU != nil && m.r.GPU != "" && l.GPU.ID == m.r.GPU { // the trace names none
 		e.GPU.From = l.GPUWhy
 	}
 	for _, a := range m.of.All {
