@@ -42,8 +42,18 @@ func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording,
 	if err != nil {
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
 	}
-	rec.Name = path
+	rec.unpackedFrom(path)
 	return rec, true, nil
+}
+
+// unpackedFrom says of a recording which archive its files are of.
+func (r *Recording) unpackedFrom(archive string) {
+	r.Name = archive
+	for _, list := range [][]Part{r.Parts, r.NotRead} {
+		for i := range list {
+			list[i].Archive = archive
+		}
+	}
 }
 
 // unpack writes the traces of an archive into a directory that the caller removes. It reports whether the file is one.

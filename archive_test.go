@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -74,6 +75,58 @@ func tarred(t *testing.T, packed bool, members ...member) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// TestReportsOfArchives: a report of ranks, and one of the lowest of them, names files by what they are called in the
+// archive, and its commands open that: what it was unpacked to is gone. It says which rank its tables are of.
+func TestReportsOfArchives(t *testing.T) {
+	unpacked := t.TempDir()
+	t.Setenv("TMPDIR", unpacked)
+	path := filepath.Join(t.TempDir(), "ranks.zip")
+	data := zipped(t, member{"x-TP-0.trace.json.gz", demo.Trace()}, member{"x-TP-1.trace.json.gz", demo.Trace()})
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := strata.Open(t.Context(), path, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := strata.Analyze(t.Context(), rec, strata.ReportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks, err := strata.FindRanks(t.Context(), []string{path}, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ranks.Close()
+	all, err := ranks.Report(t.Context(), strata.DigestOptions{}, strata.ReportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]*strata.Report{"one": one, "all": all} {
+		if len(r.Findings) == 0 || len(r.Traces) != 1 || r.Traces[0] != path+": x-TP-0.trace.json.gz" {
+			t.Errorf("%s: %d findings of %v", name, len(r.Findings), r.Traces)
+		}
+		for _, f := range r.Findings {
+			if !strings.HasSuffix(strings.SplitN(f.Next, " --", 2)[0], " "+path) {
+				t.Errorf("%s: the next command of %s is %q", name, f.Kind, f.Next)
+			}
+		}
+		var text, doc bytes.Buffer
+		if err := r.WriteText(&text, strata.ReportText{All: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.NewEncoder(&doc).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+		if s := text.String() + doc.String(); strings.Contains(s, unpacked) {
+			t.Errorf("%s: the report names %s, which is gone", name, unpacked)
+		}
+		if strings.Contains(text.String(), "in detail ranks.zip: x-TP-0.trace.json.gz") != (r == all) {
+			t.Errorf("%s: the report does not say which rank it is of:\n%s", name, text.String())
+		}
+	}
 }
 
 // TestArchivesAreDirectories: archives of ranks, and a trace that is not the first file, are read as directories.

@@ -32,8 +32,9 @@ type Ranks struct {
 	// Digests are files of digests that were named beside traces.
 	Digests []string
 
-	several bool // folders, whose names separate recordings
-	remove  []func()
+	several  bool // folders, whose names separate recordings
+	remove   []func()
+	archives map[string]string // by the directory that each was unpacked to
 }
 
 // Close removes what archives were unpacked to.
@@ -41,6 +42,17 @@ func (r *Ranks) Close() {
 	for _, remove := range r.remove {
 		remove()
 	}
+}
+
+// Part is a file of the ranks, with the archive that it was unpacked from.
+func (r *Ranks) Part(f trace.File) Part {
+	p := Part{File: f}
+	for dir, archive := range r.archives {
+		if strings.HasPrefix(f.Path, dir+string(filepath.Separator)) {
+			p.Archive = archive
+		}
+	}
+	return p
 }
 
 // Files is the number of traces.
@@ -110,7 +122,10 @@ func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trac
 			return err
 		}
 		r.remove = append(r.remove, u.remove)
-		dir = u.dir
+		if r.archives == nil {
+			r.archives = map[string]string{}
+		}
+		dir, r.archives[u.dir] = u.dir, path
 	}
 	digests, err := filepath.Glob(filepath.Join(dir, "*"+digestSuffix))
 	if err != nil {

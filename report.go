@@ -228,6 +228,7 @@ type ReportFusion struct {
 // reportPart is one trace of the report.
 type reportPart struct {
 	name   string
+	opens  string // what commands are to open: of an archive that, "" for what is no file
 	a      *layer.Analysis
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
@@ -242,7 +243,7 @@ type reportPart struct {
 func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, error) {
 	r := &Report{Schema: reportSchema, Name: rec.Name, inputs: []string{rec.Name}}
 	for _, u := range rec.NotRead {
-		r.note("not read: %s (%s)", u.Path, u.Why)
+		r.note("not read: %s (%s)", u.Shown(), u.Why)
 	}
 	for i := range rec.Parts {
 		p, err := r.analyzePart(ctx, &rec.Parts[i], o)
@@ -302,27 +303,30 @@ func (r *Report) note(format string, args ...any) {
 func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (*reportPart, error) {
 	a, err := layer.AnalyzeAnyway(ctx, part.Trace, o.Layers)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", part.Path, err)
+		return nil, fmt.Errorf("%s: %w", part.Shown(), err)
 	}
+	opens := cmp.Or(part.Archive, part.Path)
 	if a.Refused != nil {
-		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Path, a.Refused)
+		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Shown(), a.Refused)
 	}
 	if len(a.Devices) == 0 {
-		return &reportPart{name: part.Path, a: a}, nil
+		return &reportPart{name: part.Shown(), opens: opens, a: a}, nil
 	}
 	d, err := a.Device(o.Device)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", part.Path, err)
+		return nil, fmt.Errorf("%s: %w", part.Shown(), err)
 	}
 	if n := len(a.Devices); o.Device != nil {
 		a = a.Only(d.ID)
 	} else if n > 1 {
-		r.note("%s: analysed GPU %d of %d, the busiest", part.Path, d.ID, n)
+		r.note("%s: analysed GPU %d of %d, the busiest", part.Shown(), d.ID, n)
 	}
 	for _, n := range d.Notes {
 		r.note("%s", n)
 	}
-	return newPart(part.Path, a, d), nil
+	p := newPart(part.Shown(), a, d)
+	p.opens = opens
+	return p, nil
 }
 
 // newPart measures and chooses the passes of a GPU.

@@ -88,8 +88,8 @@ func (r *Report) index(p *reportPart) int { return slices.Index(r.parts, p) }
 // command is the next command of a finding in one trace.
 func command(name string, p *reportPart, flags ...string) string {
 	text := "strata " + name
-	if p.name != "" { // "" for what is no file, such as a built-in trace
-		text += " " + shellQuote(p.name)
+	if p.opens != "" { // "" for what is no file, such as a built-in trace
+		text += " " + shellQuote(p.opens)
 	}
 	for _, f := range flags {
 		text += " " + f

@@ -105,6 +105,9 @@ func (r *Ranks) representative(ctx context.Context, d DigestOptions, o ReportOpt
 		}
 		rec, err := d.Open.read(ctx, r.Name, nil, trace.ChooseFiles(filepath.Dir(files[i].Path), files[i:n], true))
 		if i = n; err == nil {
+			for k := range rec.Parts {
+				rec.Parts[k].Archive = r.Part(rec.Parts[k].File).Archive
+			}
 			var rep *Report
 			if rep, err = Analyze(ctx, rec, o); err == nil && rep.main() != nil {
 				return rep, nil
@@ -117,6 +120,9 @@ func (r *Ranks) representative(ctx context.Context, d DigestOptions, o ReportOpt
 	}
 	return nil, cmp.Or(last, errors.New("strata: no rank holds GPU activity"))
 }
+
+// detailed is the file of the rank that all is said of but what says that it is of others.
+func (r *Report) detailed() string { return filepath.Base(r.Traces[0]) }
 
 // join adds the number of ranks to each finding, and adds the findings that only several ranks show. Where the ranks
 // themselves show who waits, what single ranks say of waiting is left out, and how much transfer they make of it.
@@ -169,5 +175,5 @@ func (r *Report) join(many *fleet.Report) {
 	}
 	finding.Rank(r.Findings)
 	finding.Rank(r.found)
-	r.Verdict = many.Verdict + " " + r.Verdict
+	r.Verdict = fmt.Sprintf("%s %s: %s", many.Verdict, r.detailed(), r.Verdict)
 }

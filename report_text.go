@@ -162,7 +162,9 @@ func (p *printer) limit(n, most int) int {
 func (p *printer) head(r *Report) {
 	p.heading(1, "strata report of "+r.Name)
 	what := table.Known(r.Framework, r.Model, r.GPU)
-	if len(r.Traces) > 1 {
+	if r.Ranks != nil {
+		what = append(what, table.Counted(r.Ranks.Ranks, "rank", "ranks"), "in detail "+r.detailed())
+	} else if len(r.Traces) > 1 {
 		what = append(what, fmt.Sprintf("%d traces", len(r.Traces)))
 	}
 	p.row("Run", cmp.Or(strings.Join(what, ", "), "server, model and GPU unknown"), "")

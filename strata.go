@@ -62,6 +62,16 @@ type Part struct {
 	Trace *trace.Trace // never nil in [Recording.Parts], nil in NotRead
 	// Why a file was not read, worded to follow its path.
 	Why string
+	// Archive is the zip or tar that the file was unpacked from, "" for none. Its path is then gone once it is read.
+	Archive string
+}
+
+// Shown is the file as its user knows it: one of an archive has no path of its own.
+func (p *Part) Shown() string {
+	if p.Archive == "" {
+		return p.Path
+	}
+	return p.Archive + ": " + filepath.Base(p.Path)
 }
 
 // Open reads the recording at path: a file, a directory, a pattern such as

@@ -106,14 +106,18 @@ func (e *Env) noteFiles(rec *strata.Recording) {
 		return
 	}
 	for _, p := range rec.Parts {
-		e.Notef("reading %s", p.Path)
+		e.Notef("reading %s", p.Shown())
 	}
 	for i, u := range rec.NotRead {
 		if i == unreadNotes {
 			e.Notef("not read: %d more", len(rec.NotRead)-i)
 			break
 		}
-		e.Notef("not read: %s (%s); name it with --trace", u.Path, u.Why)
+		name := "name it with --trace"
+		if u.Archive != "" {
+			name = "unpack the archive to name it"
+		}
+		e.Notef("not read: %s (%s); %s", u.Shown(), u.Why, name)
 	}
 }
 

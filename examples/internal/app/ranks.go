@@ -77,7 +77,8 @@ func (e *Env) FindRanks(ctx context.Context, paths []string, recordings string) 
 	for i := range ranks.Recordings {
 		for _, f := range ranks.Recordings[i].Files {
 			if named++; named <= unreadNotes {
-				e.Notef("reading %s", f.Path)
+				part := ranks.Part(f)
+				e.Notef("reading %s", part.Shown())
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func (m *maker) validity(rec *strata.Recording) {
 	}
 	slices.SortStableFunc(v.Remarks, func(a, b Remark) int { return b.Severity.Compare(a.Severity) })
 	for _, n := range rec.NotRead {
-		v.NotRead = append(v.NotRead, n.Path+" ("+n.Why+")")
+		v.NotRead = append(v.NotRead, n.Shown()+" ("+n.Why+")")
 	}
 	v.Capture.From = "no capture.json beside the traces: recorded by something else, or moved"
 	for _, p := range rec.Parts {
