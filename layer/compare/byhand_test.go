@@ -78,7 +78,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("%s: %s, want %s", g.Text, g.Outcome, want)
 		}
 	}
-	if want := "3%: +12.5% (+9.5 … +15.5%)"; r.Gates[0].Text != want {
+	if want := "3%: +12.5% of step time (+9.5 … +15.5%)"; r.Gates[0].Text != want {
 		t.Errorf("%q, want %q", r.Gates[0].Text, want)
 	}
 	names := ""

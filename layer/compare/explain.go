@@ -49,8 +49,9 @@ func (c *comparison) because(r *Row, row int) string {
 	case a.hasTokens() && b.hasTokens() && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0 && (!c.sameGPU || !r.ownFloors()):
-		say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), ofPeak(r.WorkA.Floor, r.KernelA),
-			ofPeak(r.WorkB.Floor, r.KernelB)))
+		if was, is := ofPeak(r.WorkA.Floor, r.KernelA), ofPeak(r.WorkB.Floor, r.KernelB); was != nothing || is != nothing {
+			say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), was, is))
+		}
 	case equal && len(say) == 0:
 		say = append(say, table.Counted(int(math.Round(r.LaunchesA)), "launch", "launches")+r.each())
 	}
@@ -59,6 +60,9 @@ func (c *comparison) because(r *Row, row int) string {
 	}
 	return strings.Join(say, "; ")
 }
+
+// nothing is a share of the peak that says nothing of an operator: its launches decide, not its work.
+const nothing = "0.0"
 
 // ofPeak is a floor as a share of the time that kernels take, with as many decimals as say something.
 func ofPeak(floor, d time.Duration) string {

@@ -284,7 +284,7 @@ func (c *comparison) conclude(r *Report) {
 	case Same:
 		r.Text = fmt.Sprintf("same within %s: %s", percent(equivalent), times)
 	case Mixed:
-		r.Text = fmt.Sprintf("mixed: %s: %s", mixedWords(work, sign(r.Work.Delta)), times)
+		r.Text = fmt.Sprintf("mixed: %s: %s", mixedWords(work, r.Work.sign()), times)
 	default:
 		r.Text = fmt.Sprintf("inconclusive: %s; %s", times, c.why(r, limit))
 	}
@@ -316,14 +316,15 @@ func (r *Report) caveat() string {
 const floorGiven = "given"
 
 // mixedWords says how work changed beyond noise that the step did not follow. Rows that are not judged, such as
-// collectives, may turn the sum of all work around.
+// collectives, may hide it in the sum of all work, or turn that around: all is 0 where it changed within noise.
 func mixedWords(found, all int) string {
 	if found == all {
 		return fmt.Sprintf("GPU work %s beyond noise, and the step did not",
 			map[int]string{1: "grew", -1: "shrank"}[found])
 	}
-	return fmt.Sprintf("what changed beyond noise takes %s time in sum, but GPU work as a whole does not",
-		map[int]string{1: "more", -1: "less"}[found])
+	words := map[int][2]string{1: {"more", "grow"}, -1: {"less", "shrink"}}[found]
+	return fmt.Sprintf("what changed beyond noise takes %s time in sum, but GPU work as a whole did not %s beyond noise",
+		words[0], words[1])
 }
 
 // percentOf is a difference relative to what it is to.

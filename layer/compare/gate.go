@@ -94,7 +94,7 @@ func (g *Gate) form() string {
 // power where waiting varies: then it is undecided, unless the full interval is beyond the limit.
 func (r *Report) judge(g Gate) Gate {
 	out := Gate{What: g.What, Gate: g.form(), Outcome: GateUndecided, Limit: g.Limit}
-	i, base, why := r.target(g)
+	i, base, of, why := r.target(g)
 	if why == "" && base <= 0 {
 		why = "side A took no time"
 	}
@@ -105,7 +105,7 @@ func (r *Report) judge(g Gate) Gate {
 	out.Known = true
 	share := func(d time.Duration) float64 { return float64(d) / float64(base) }
 	out.Estimate, out.Low, out.High = share(i.Delta), share(i.Low), share(i.High)
-	out.Text = fmt.Sprintf("%s: %+.1f%% (%+.1f … %+.1f%%)", out.Gate, 100*out.Estimate, 100*out.Low, 100*out.High)
+	out.Text = fmt.Sprintf("%s: %+.1f%% of %s (%+.1f … %+.1f%%)", out.Gate, 100*out.Estimate, of, 100*out.Low, 100*out.High)
 	least := share(i.High-i.Low) / 2
 	switch {
 	case out.Low >= out.Limit:
@@ -126,13 +126,16 @@ func (r *Report) judge(g Gate) Gate {
 	return out
 }
 
-// target is the difference that a gate is about, and what it is relative to, or why it cannot be judged.
-func (r *Report) target(g Gate) (i Interval, base time.Duration, why string) {
+// ofStep is what the gates of a step, and of its parts, are relative to.
+const ofStep = "step time"
+
+// target is the difference that a gate is about, and what it is relative to, in words too, or why it cannot be judged.
+func (r *Report) target(g Gate) (i Interval, base time.Duration, of, why string) {
 	switch g.What {
 	case gateStep, gateWall:
-		return r.Wall, r.A.Wall, ""
+		return r.Wall, r.A.Wall, ofStep, ""
 	case gateWork:
-		return r.Work, r.A.Wall, ""
+		return r.Work, r.A.Wall, ofStep, ""
 	case gateWaiting:
 		i := Interval{A: r.Wall.A - r.Work.A, B: r.Wall.B - r.Work.B, Delta: r.Wall.Delta - r.Work.Delta}
 		half := (r.Wall.High - r.Wall.Low) / 2
@@ -140,9 +143,10 @@ func (r *Report) target(g Gate) (i Interval, base time.Duration, why string) {
 		if !r.WallJudged {
 			why = "too few passes to judge waiting and idle time"
 		}
-		return i, r.A.Wall, why
+		return i, r.A.Wall, ofStep, why
 	case gateHost:
-		return r.hostTarget(g.Limit)
+		i, base, why = r.hostTarget(g.Limit)
+		return i, base, ofStep, why
 	}
 	name := strings.TrimPrefix(g.What, gateOperator)
 	for _, row := range r.Rows {
@@ -154,7 +158,7 @@ func (r *Report) target(g Gate) (i Interval, base time.Duration, why string) {
 		}
 		i := row.Interval
 		i.A, i.B, i.Delta = row.KernelA, row.KernelB, row.kernelDelta()
-		return i, max(row.KernelA, 1), why
+		return i, max(row.KernelA, 1), "its time in A", why
 	}
 	why = "neither side has " + name
 	return

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -59,6 +60,9 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	costs, err := roofline.Analyze(ctx, a, roofline.Options{On: &d.ID, Kernels: true})
 	if err != nil {
 		return nil, err
+	}
+	if costs.GPU != nil { // of a GPU that the trace does not name, the table knows what it is
+		r.GPU = cmp.Or(r.GPU, costs.GPU.ID)
 	}
 	m := &measurer{device: d, costs: costs, at: make([]int32, d.NumKernels()), run: r, known: map[Part]int{},
 		transfer: map[exchangeKey]time.Duration{}}

@@ -5,14 +5,17 @@ import (
 	"context"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -60,6 +63,52 @@ var byHand = []struct {
 		"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", map[string][2]float64{
 			"attention": {348.935, 1580.141}, "activation": {65.888, 424.369}, "rope": {50.560, 295.009},
 			"kv_write": {41.375, 410.249}}},
+}
+
+// TestSentencesOfRealPairs: of each pair of real traces the verdict says that GPU work changed beyond noise only where
+// its interval says so, an operator that the peak does not bound has no share of it, and the GPU is named where the
+// table has it.
+func TestSentencesOfRealPairs(t *testing.T) {
+	var sides []*compare.Side
+	for _, path := range testdata.SharedGlob(t, "traces/torch/*") {
+		tr, err := trace.Open(t.Context(), path, trace.Options{})
+		if err != nil {
+			continue
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := compare.Measure(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Devices) > 0 && roofline.GPUOf(&a.Devices[0]) != nil && run.GPU == "" {
+			t.Errorf("%s: the GPU is known and not named", path)
+		}
+		sides = append(sides, &compare.Side{Label: filepath.Base(path), Runs: []compare.Run{*run}})
+	}
+	mixed := 0
+	for _, a := range sides {
+		for _, b := range sides {
+			r := report(t, a, b, compare.Options{})
+			if r.Verdict == compare.Mixed {
+				mixed++
+			}
+			if strings.Contains(r.Text, "GPU work grew beyond") && r.Work.Low <= 0 ||
+				strings.Contains(r.Text, "GPU work shrank beyond") && r.Work.High >= 0 {
+				t.Errorf("%s, %s: %s; GPU work %+v", a.Label, b.Label, r.Text, r.Work)
+			}
+			for _, row := range r.Rows {
+				if strings.Contains(row.Because, "0.0 → 0.0% of peak") {
+					t.Errorf("%s, %s: %s: %s", a.Label, b.Label, row.Operator, row.Because)
+				}
+			}
+		}
+	}
+	if mixed == 0 {
+		t.Error("no pair has a mixed verdict")
+	}
 }
 
 // Every operator's total is within 1% of a sum made by hand, and the rows add up to the passes, across vendors.
