@@ -979,7 +979,7 @@ func TestLaunchWords(t *testing.T) {
 		}
 	}
 	for want, signs := range map[string][2]int{"GPU work shrank beyond noise, and the step did not": {-1, -1},
-		"what changed beyond noise takes more time in sum, but GPU work as a whole did not grow beyond noise": {1, -1},
+		"what changed beyond noise takes more time in sum, but GPU work as a whole did not grow beyond noise":   {1, -1},
 		"what changed beyond noise takes less time in sum, but GPU work as a whole did not shrink beyond noise": {-1, 0}} {
 		if got := mixedWords(signs[0], signs[1]); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -222,6 +222,14 @@ func TestEveryQuestionOnRealTraces(t *testing.T) {
 					t.Errorf("%s: a finding %s", q, f.Kind)
 				}
 			}
+			if k := allowed[q]; k != nil && q != answer.Host { // the answer is of the question's own findings, largest first
+				biggest, none := strings.Index(a.Text, "Biggest opportunity"), strings.Index(a.Text, "of step time")
+				i := slices.IndexFunc(a.Findings, func(f finding.Finding) bool { return slices.Contains(k, f.Kind) })
+				if a.Conclusion == answer.Found && (biggest >= 0 || i < 0 || !strings.HasPrefix(a.Text, a.Findings[i].Text)) ||
+					a.Conclusion == answer.Healthy && biggest >= 0 && none > biggest {
+					t.Errorf("%s %s: %s, %q", path, q, a.Conclusion, a.Text)
+				}
+			}
 			if q == answer.Regress && slices.ContainsFunc(a.Findings,
 				func(f finding.Finding) bool { return f.Measure == finding.Changed }) {
 				t.Errorf("%s against itself changed: %+v", path, a.Findings)

@@ -557,8 +557,12 @@ func (m *maker) conclude() {
 		m.Text = m.Host.Text
 	case len(m.Withheld) > 0:
 		m.Text = "Times of single kernels are not to be trusted: " + m.doubted() + "."
+	case m.Conclusion == Healthy && m.Question != Slow:
+		m.Text = "Nothing of this takes 1% of step time. " + m.Text
 	case m.Conclusion == Healthy:
 		m.Text += " No finding above 1% of step time."
+	case m.Question != Slow: // the verdict is of all findings
+		m.Text = m.Findings[slices.IndexFunc(m.Findings, costs)].Headline() + "."
 	}
 }
 
