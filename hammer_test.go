@@ -118,7 +118,7 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 			return []any{r, err, m, merr, rep, rerr}
 		},
 		func(_ *trace.Trace, a *layer.Device) any {
-			m, err := perfetto.NewMap(a, 0, nil, perfetto.Link{})
+			m, err := perfetto.NewMap(a, 0, nil, "")
 			return []any{m, err, len(perfetto.Tracks(a, perfetto.DefaultGap))}
 		},
 		func(_ *trace.Trace, a *layer.Device) any {

@@ -434,7 +434,7 @@ func perfettoURL(t *trace.Trace, start, end trace.Time) string {
 	if !perfetto.CanOpen(t) {
 		return ""
 	}
-	return perfetto.Link{View: perfetto.Margin(t, perfetto.NewRange(t, start, end))}.String()
+	return perfetto.Link("", perfetto.Margin(t, perfetto.NewRange(t, start, end)))
 }
 
 func perfettoCell(t *trace.Trace, start, end trace.Time) page.Cell {

@@ -94,7 +94,7 @@ func checkTracks(ctx context.Context, tracks []pftrace.Track) error {
 }
 
 // writeTracks writes the added events, each followed by a comma. It looks at no
-// context: out, of [rewrite], does.
+// context: out does.
 func writeTracks(out *bufio.Writer, t *trace.Trace, tracks []pftrace.Track) error {
 	var b bytes.Buffer // of one event
 	enc := json.NewEncoder(&b)

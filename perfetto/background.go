@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"context"
 	"io"
 	"sync/atomic"
 )
@@ -9,7 +10,9 @@ import (
 const blockBytes = 256 << 10
 
 // background compresses in its own goroutine while the next text is read and scanned. The output is the same.
+// It fails once its context is done, so that a long copy can be cancelled.
 type background struct {
+	ctx    context.Context
 	w      io.WriteCloser
 	buf    []byte
 	blocks chan []byte // to be written
@@ -18,9 +21,9 @@ type background struct {
 	failed atomic.Pointer[error]
 }
 
-func newBackground(w io.WriteCloser) *background {
-	b := &background{w: w, buf: make([]byte, 0, blockBytes), blocks: make(chan []byte, 1), free: make(chan []byte, 2),
-		done: make(chan struct{})}
+func newBackground(ctx context.Context, w io.WriteCloser) *background {
+	b := &background{ctx: ctx, w: w, buf: make([]byte, 0, blockBytes), blocks: make(chan []byte, 1),
+		free: make(chan []byte, 2), done: make(chan struct{})}
 	b.free <- make([]byte, 0, blockBytes)
 	b.free <- make([]byte, 0, blockBytes)
 	go func() {
@@ -40,6 +43,9 @@ func newBackground(w io.WriteCloser) *background {
 // Write implements io.Writer. It reports what an earlier block met.
 func (b *background) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); {
+		if err := b.ctx.Err(); err != nil {
+			return n, err
+		}
 		k := min(len(p)-n, blockBytes-len(b.buf))
 		b.buf = append(b.buf, p[n:n+k]...)
 		if n += k; len(b.buf) < blockBytes {

@@ -32,7 +32,7 @@ func TestBackground(t *testing.T) {
 	}
 	for _, most := range []int{len(want), len(want) - 1, blockBytes, 0} {
 		s := &sink{most: most}
-		b := newBackground(s)
+		b := newBackground(t.Context(), s)
 		var err error
 		for n := 0; n < len(want) && err == nil; n += 100_003 {
 			_, err = b.Write(want[n:min(len(want), n+100_003)])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/scan"
@@ -31,36 +32,34 @@ type copier struct {
 // the values beside them. Last may refuse the result.
 func (c *copier) rewrite(ctx context.Context, src, dst string, first func(*bufio.Writer) error,
 	last func() error) error {
-	return rewriteText(ctx, src, dst, func(in *source, text *bufio.Writer) error {
-		found, err := c.o.masked(text, func(out *bufio.Writer) error {
-			c.out = out
-			c.text("{\n\"traceEvents\": [\n")
-			if first != nil {
-				if err := first(out); err != nil {
-					return fmt.Errorf("%s: %w", dst, err)
-				}
+	found, err := c.o.rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
+		c.out = out
+		c.text("{\n\"traceEvents\": [\n")
+		if first != nil {
+			if err := first(out); err != nil {
+				return fmt.Errorf("%s: %w", dst, err)
 			}
-			in.text.Resume = true // as the trace was loaded
-			sc := scan.NewScanner(in, scan.Config{})
-			if err := c.events(sc); err != nil {
-				return fmt.Errorf("perfetto: %s: %w", src, err)
-			}
-			metas, removed := c.o.metas(sc.Result().Metas)
-			if c.red != nil {
-				c.red.texts([]byte(`{"":0` + string(metas) + "}"))
-			}
-			c.removed = removed
-			c.text("\n]")
-			c.raw(metas)
-			c.text("\n}\n")
-			if err := last(); err != nil {
-				return err
-			}
-			return c.err
-		})
-		c.removed = removals(c.removed, c.environments, found)
-		return err
+		}
+		in.text.Resume = true // as the trace was loaded
+		sc := scan.NewScanner(in, scan.Config{})
+		if err := c.events(sc); err != nil {
+			return fmt.Errorf("perfetto: %s: %w", src, err)
+		}
+		metas, removed := c.o.metas(sc.Result().Metas)
+		if c.red != nil {
+			c.red.texts([]byte(`{"":0` + string(metas) + "}"))
+		}
+		c.removed = removed
+		c.text("\n]")
+		c.raw(metas)
+		c.text("\n}\n")
+		if err := last(); err != nil {
+			return err
+		}
+		return c.err
 	})
+	c.removed = removals(c.removed, c.environments, found)
+	return err
 }
 
 // events copies the events that are wanted. Damage at the end of the file is the
@@ -101,7 +100,12 @@ func (c *copier) events(sc *scan.Scanner) error {
 	}
 }
 
+// raw writes whole events or values. Each byte that is no UTF-8 becomes U+FFFD, as the reader takes it: viewers refuse
+// it, though it is frequent in names.
 func (c *copier) raw(b []byte) {
+	if !utf8.Valid(b) {
+		b = []byte(string([]rune(string(b))))
+	}
 	if c.err == nil {
 		var n int
 		n, c.err = c.out.Write(b)

@@ -3,10 +3,8 @@ package perfetto
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/framework"
@@ -33,39 +31,24 @@ const newFile = 0o666
 // zstd, or as JSON, packed as its name says. A nil keep keeps all. It returns how many events it wrote.
 func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track,
 	keep func(trace.Event) bool, o CopyOptions) (written int64, removed []string, err error) {
-	if same, err := sameFile(src, dst); err == nil && same {
-		return 0, nil, fmt.Errorf("perfetto: output %s is the trace itself", dst)
+	unnamed := decompress.Plain // where the name says no packing
+	if inOwnFormat(dst) {
+		unnamed = decompress.Gzip
 	}
-	f, err := atomicfile.Create(dst, newFile)
-	if err != nil {
-		return 0, nil, fmt.Errorf("perfetto: %w", err)
-	}
-	err = f.Finish(func() error {
-		unnamed := decompress.Plain // where the name says no packing
+	removed, err = o.create(ctx, src, dst, newFile, unnamed, func(out *bufio.Writer) (err error) {
 		if inOwnFormat(dst) {
-			unnamed = decompress.Gzip
-		}
-		z, err := eventjson.NewCompressor(f, eventjson.Compression(dst, unnamed))
-		if err != nil {
-			return err
-		}
-		removed, err = o.masked(z, func(out *bufio.Writer) error {
-			var err error
-			if inOwnFormat(dst) {
-				written, err = pftrace.Write(ctx, out, t,
-					pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
-				return err
-			}
+			written, err = pftrace.Write(ctx, out, t,
+				pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
+		} else {
 			part := eventjson.Part{Trace: t, Tracks: tracks, Keep: keep}
 			written, err = eventjson.Write(ctx, out, []eventjson.Part{part},
 				eventjson.Options{BaseTime: t.Meta().BaseTime, Category: annotationCategory})
-			return err
-		})
-		if err := errors.Join(err, z.Close()); err != nil {
+		}
+		if err != nil {
 			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
 		}
 		return nil
-	}())
+	})
 	return written, removed, err
 }
 

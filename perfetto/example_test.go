@@ -44,7 +44,7 @@ func Example() {
 		filepath.Join(dir, "annotated.json.gz"), perfetto.Tracks(gpu, 0), perfetto.CopyOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	m, err := perfetto.NewMap(gpu, 1, []int{3}, perfetto.Link{})
+	m, err := perfetto.NewMap(gpu, 1, []int{3}, "")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,11 +86,6 @@ func ExampleLink() {
 	}
 	k := t.LaneAt(event.LaneGPU, 0)
 	r := perfetto.NewRange(t, k.Start(), k.End())
-	fmt.Println(perfetto.Link{
-		View:     perfetto.Margin(t, r),
-		Select:   &r,
-		Commands: []perfetto.Command{{ID: "dev.perfetto.PinTracksByRegex", Args: []string{"layers"}}},
-	})
-	// Output:
-	// https://ui.perfetto.dev/#!/?dur=1728&startupCommands=%5B%7B%22id%22%3A%22dev.perfetto.PinTracksByRegex%22%2C%22args%22%3A%5B%22layers%22%5D%7D%5D&ts=7721328752162083&visEnd=7721328752163897&visStart=7721328752161997
+	fmt.Println(perfetto.Link("", perfetto.Margin(t, r)))
+	// Output: https://ui.perfetto.dev/#!/?visEnd=7721328752163897&visStart=7721328752161997
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -58,22 +59,15 @@ func sameJSON(a, b json.RawMessage) bool {
 // masked passes a copy on without what looks like a key, unless the user wants
 // all of it, and returns what was replaced.
 func (o CopyOptions) masked(out io.Writer, write func(*bufio.Writer) error) (found []string, err error) {
-	if o.KeepMetadata {
-		b := bufio.NewWriterSize(out, 1<<16)
-		if err := write(b); err != nil {
-			return nil, err
-		}
-		return nil, b.Flush()
-	}
 	m := mask.NewWriter(out)
-	b := bufio.NewWriterSize(m, 1<<16)
+	if !o.KeepMetadata {
+		out = m
+	}
+	b := bufio.NewWriterSize(out, 1<<16)
 	if err := write(b); err != nil {
 		return nil, err
 	}
-	if err := b.Flush(); err != nil {
-		return nil, err
-	}
-	err = m.Flush()
+	err = errors.Join(b.Flush(), m.Flush())
 	return m.Found(), err
 }
 
@@ -160,8 +154,8 @@ func (r *redactor) texts(raw []byte) {
 // harmless reports whether a text is one of the format's own words, a number or a replacement.
 func (r *redactor) harmless(s string) bool {
 	return r.made[s] || len(s) <= 1 || formatWords[s] || numberArgs[s] || textArgs[s] != nil ||
-		slices.Contains(shapeArgs, s) || number.get().MatchString(s) ||
-		category.get().MatchString(s) || metaKeys[s] || metaLists[s]
+		slices.Contains(shapeArgs, s) || number().MatchString(s) ||
+		category().MatchString(s) || metaKeys[s] || metaLists[s]
 }
 
 // formatWords are fields of events, and values of theirs that say nothing.

@@ -1,9 +1,6 @@
 package perfetto
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"strconv"
 
@@ -33,28 +30,6 @@ func NewRange(t *trace.Trace, start, end trace.Time) Range {
 	}
 }
 
-// Command is one action that the UI runs after a trace was loaded, such as
-// dev.perfetto.PinTracksByRegex with one regular expression: the tracks whose
-// names match it are pinned to the top of the timeline.
-type Command struct {
-	ID   string   `json:"id"`   // the command's id in the UI
-	Args []string `json:"args"` // its arguments, in order
-}
-
-// Link describes a URL that opens the UI.
-//
-// Parameter names and units are those of the UI's documentation (Embedding API
-// reference, "URL parameters"): raw nanoseconds, selection by ts and dur and
-// never by id, since ids differ between loads.
-type Link struct {
-	Origin   string    // of the UI; UIOrigin when empty
-	TraceURL string    // where the UI fetches the trace; empty: the user opens the file
-	View     Range     // visible span; none when empty
-	Select   *Range    // start and end of the slice to select; nil: none
-	Commands []Command // run after loading
-	Query    string    // SQL to run after loading
-}
-
 // marginShare is how much of a range is left free on each side, so that what
 // comes before and after it is visible.
 const marginShare = 0.05
@@ -66,32 +41,18 @@ func Margin(t *trace.Trace, r Range) Range {
 	return NewRange(t, max(r.Start-m, 0), r.End+m)
 }
 
-// String returns the URL. The UI reads its parameters from the fragment, so
-// nothing of it reaches a server.
-func (l Link) String() string {
-	origin := cmp.Or(l.Origin, UIOrigin)
+// Link returns a URL that opens the UI with the trace at traceURL, or where that is empty with the one that the user
+// opens, and shows the range; empty: all of it. The UI reads its parameters from the fragment, so nothing of it reaches
+// a server. Names and units are those of the UI's documentation (Embedding API reference, "URL parameters"): raw
+// nanoseconds.
+func Link(traceURL string, view Range) string {
 	q := url.Values{}
-	if l.TraceURL != "" {
-		q.Set("url", l.TraceURL)
+	if traceURL != "" {
+		q.Set("url", traceURL)
 	}
-	if l.View.EndNS > l.View.StartNS {
-		q.Set("visStart", strconv.FormatInt(l.View.StartNS, 10))
-		q.Set("visEnd", strconv.FormatInt(l.View.EndNS, 10))
+	if view.EndNS > view.StartNS {
+		q.Set("visStart", strconv.FormatInt(view.StartNS, 10))
+		q.Set("visEnd", strconv.FormatInt(view.EndNS, 10))
 	}
-	if l.Select != nil {
-		q.Set("ts", strconv.FormatInt(l.Select.StartNS, 10))
-		q.Set("dur", strconv.FormatInt(l.Select.EndNS-l.Select.StartNS, 10))
-	}
-	if l.Query != "" {
-		q.Set("query", l.Query)
-	}
-	if len(l.Commands) > 0 {
-		// Commands hold only strings: this cannot fail.
-		js, err := json.Marshal(l.Commands)
-		if err != nil {
-			panic(fmt.Sprintf("perfetto: marshalling commands: %v", err))
-		}
-		q.Set("startupCommands", string(js))
-	}
-	return origin + "/#!/?" + q.Encode()
+	return UIOrigin + "/#!/?" + q.Encode()
 }

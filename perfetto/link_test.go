@@ -2,7 +2,6 @@ package perfetto_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -47,31 +46,21 @@ func TestLinkUsesRawNanosecondsAndTimeAxisStartsAtFirstNonMetadataEvent(t *testi
 	if r.StartSeconds != 4.635e-6 {
 		t.Errorf("start_s = %v, want 4.635e-06: the axis starts at the instant event, not at metadata", r.StartSeconds)
 	}
-	q := query(t, perfetto.Link{View: r, Select: &r}.String())
-	for key, want := range map[string]string{"visStart": "4909914216204635", "visEnd": "4909914216207135",
-		"ts": "4909914216204635", "dur": "2500"} {
+	q := query(t, perfetto.Link("", r))
+	for key, want := range map[string]string{"visStart": "4909914216204635", "visEnd": "4909914216207135"} {
 		if got := q.Get(key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}
 	}
-	if q.Has("id") || q.Has("url") || q.Has("startupCommands") {
+	if len(q) != 2 {
 		t.Errorf("link has parameters nobody asked for: %v", q)
 	}
 }
 
-func TestLinkCarriesTraceURLAndCommands(t *testing.T) {
-	l := perfetto.Link{TraceURL: "http://127.0.0.1:9001/a b&c.json.gz",
-		Commands: []perfetto.Command{{ID: "dev.perfetto.PinTracksByRegex", Args: []string{`layers|stream 7`}}}}
-	q := query(t, l.String())
-	if got := q.Get("url"); got != "http://127.0.0.1:9001/a b&c.json.gz" {
-		t.Errorf("url = %q", got)
-	}
-	var cmds []perfetto.Command
-	if err := json.Unmarshal([]byte(q.Get("startupCommands")), &cmds); err != nil {
-		t.Fatal(err)
-	}
-	if len(cmds) != 1 || cmds[0].ID != "dev.perfetto.PinTracksByRegex" || cmds[0].Args[0] != "layers|stream 7" {
-		t.Errorf("commands = %+v", cmds)
+func TestLinkCarriesTraceURL(t *testing.T) {
+	q := query(t, perfetto.Link("http://127.0.0.1:9001/a b&c.json.gz", perfetto.Range{}))
+	if got := q.Get("url"); got != "http://127.0.0.1:9001/a b&c.json.gz" || len(q) != 1 {
+		t.Errorf("parameters = %v", q)
 	}
 }
 

@@ -60,8 +60,8 @@ func CanOpen(t *trace.Trace) bool { return t.Meta().Encoding != trace.EncodingOt
 
 // NewMap returns the map of a GPU with the layers of the given pass,
 // the steady one if negative. Layers in highlight are marked; one that the
-// pass does not have is an error. Links carry what link holds besides the view.
-func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error) {
+// pass does not have is an error. Links open the trace at traceURL, see [Link].
+func NewMap(a *layer.Device, pass int, highlight []int, traceURL string) (*Map, error) {
 	t := a.Analysis().Trace()
 	_, end := t.Window()
 	m := &Map{Schema: mapSchema, TraceStartNS: t.Raw(0), TraceEndS: float64(end) / 1e9, Pass: pass,
@@ -70,9 +70,7 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 		if !m.openable {
 			return ""
 		}
-		l := link
-		l.View = Margin(t, r)
-		return l.String()
+		return Link(traceURL, Margin(t, r))
 	}
 	for i := range a.Passes {
 		p := &a.Passes[i]

@@ -14,7 +14,7 @@ import (
 func TestMapOfTheDemo(t *testing.T) {
 	_, tr, _ := demoFile(t)
 	a := analyze(t, tr)
-	m, err := perfetto.NewMap(a, 0, []int{0, 7}, perfetto.Link{})
+	m, err := perfetto.NewMap(a, 0, []int{0, 7}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestMapOfTheDemo(t *testing.T) {
 	if _, err := json.Marshal(m); err != nil {
 		t.Error(err)
 	}
-	steady, err := perfetto.NewMap(a, -1, nil, perfetto.Link{})
+	steady, err := perfetto.NewMap(a, -1, nil, "")
 	if err != nil || steady.Pass != a.Steady.Pass {
 		t.Errorf("the map of pass −1 is of pass %d, %v; want the steady pass %d", steady.Pass, err, a.Steady.Pass)
 	}
@@ -66,7 +66,7 @@ func TestMapRefusesWhatIsNotThere(t *testing.T) {
 		{5, nil, "forward pass 5 out of range: the trace has passes 0 to 4"},
 		{1, []int{8}, "layer 8 out of range: pass 1 has layers 0 to 7"},
 	} {
-		if _, err := perfetto.NewMap(a, tc.pass, tc.layers, perfetto.Link{}); err == nil ||
+		if _, err := perfetto.NewMap(a, tc.pass, tc.layers, ""); err == nil ||
 			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("NewMap(%d, %v) = %v, want %q", tc.pass, tc.layers, err, tc.want)
 		}
@@ -79,7 +79,7 @@ func TestMapOfWhatTheUICannotOpen(t *testing.T) {
 	b.Meta = trace.Meta{Source: "nsys", Rank: -1}
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 1000, Duration: 500, Device: 0, Stream: 7})
 	tr := built.Trace(b)
-	m, err := perfetto.NewMap(analyze(t, tr), -1, nil, perfetto.Link{})
+	m, err := perfetto.NewMap(analyze(t, tr), -1, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,53 +24,48 @@ var publicRoots = func() []string {
 
 // expression is a regular expression that is compiled when it is first asked for, as a program that redacts nothing
 // needs none.
-type expression struct {
-	text     string
-	once     sync.Once
-	compiled *regexp.Regexp
-}
+type expression func() *regexp.Regexp
 
-func (e *expression) get() *regexp.Regexp {
-	e.once.Do(func() { e.compiled = regexp.MustCompile(e.text) })
-	return e.compiled
+func lazily(text string) expression {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // Fields of events.
 var (
-	number       = &expression{text: `^-?[0-9.]+(?:[eE][-+]?[0-9]+)?$`}
-	numbers      = &expression{text: `^(?:true|false|null|"?-?[0-9.]+(?:[eE][-+]?[0-9]+)?"?|\[[-0-9., \n]*\])$`}
-	processID    = &expression{text: `^(?:[0-9]+|Spans|Traces|PyTorch Profiler(?: \([0-9]+\))?|)$`}
-	threadID     = &expression{text: `^(?:[0-9]+|stream [0-9]+|PyTorch Profiler(?: \([0-9]+\))?|)$`}
-	flowID       = &expression{text: `^(?:0x)?[0-9]+$`}
-	shortWord    = &expression{text: `^[a-zA-Z]?$`}
-	category     = &expression{text: `^(?:[Kk]ernel|gpu_mem(?:cpy|set)|[Mm]em(?:cpy|set)|cuda_(?:runtime|driver|sync)|[Rr]untime|hip_runtime|cpu_op|[Oo]perator|python_function|user_annotation|gpu_user_annotation|ac2g|async_gpu|async_cpu_to_gpu|fwdbwd|forward_backward|overhead|cpu_instant_event|Trace|privateuse1_runtime|privateuse1_driver|mtia_[a-z_]+|)$`}
-	flowName     = &expression{text: `^(?:ac2g|fwdbwd|async_gpu|forward_backward|async_cpu_to_gpu|)$`}
-	metadataName = &expression{text: `^(?:process|thread)_(?:name|labels|sort_index)$`}
-	trackName    = &expression{text: `^(?:CPU|GPU ?[0-9]*|python[0-9.]*|stream [0-9]+ *|thread [0-9]+(?: \(python[0-9.]*\))?|PyTorch Profiler(?: \([0-9]+\))?|Spans|Traces)$`}
+	number       = lazily(`^-?[0-9.]+(?:[eE][-+]?[0-9]+)?$`)
+	numbers      = lazily(`^(?:true|false|null|"?-?[0-9.]+(?:[eE][-+]?[0-9]+)?"?|\[[-0-9., \n]*\])$`)
+	processID    = lazily(`^(?:[0-9]+|Spans|Traces|PyTorch Profiler(?: \([0-9]+\))?|)$`)
+	threadID     = lazily(`^(?:[0-9]+|stream [0-9]+|PyTorch Profiler(?: \([0-9]+\))?|)$`)
+	flowID       = lazily(`^(?:0x)?[0-9]+$`)
+	shortWord    = lazily(`^[a-zA-Z]?$`)
+	category     = lazily(`^(?:[Kk]ernel|gpu_mem(?:cpy|set)|[Mm]em(?:cpy|set)|cuda_(?:runtime|driver|sync)|[Rr]untime|hip_runtime|cpu_op|[Oo]perator|python_function|user_annotation|gpu_user_annotation|ac2g|async_gpu|async_cpu_to_gpu|fwdbwd|forward_backward|overhead|cpu_instant_event|Trace|privateuse1_runtime|privateuse1_driver|mtia_[a-z_]+|)$`)
+	flowName     = lazily(`^(?:ac2g|fwdbwd|async_gpu|forward_backward|async_cpu_to_gpu|)$`)
+	metadataName = lazily(`^(?:process|thread)_(?:name|labels|sort_index)$`)
+	trackName    = lazily(`^(?:CPU|GPU ?[0-9]*|python[0-9.]*|stream [0-9]+ *|thread [0-9]+(?: \(python[0-9.]*\))?|PyTorch Profiler(?: \([0-9]+\))?|Spans|Traces)$`)
 )
 
 // Names of events.
 var (
-	copyName = &expression{text: `^Mem(?:cpy|set)(?: [DHPA]to[DHPA])?(?: \((?:Device|Host|Pageable|Pinned|Peer|Array|Unknown|Managed| |->|-&gt;)*\))?$`}
-	apiName  = &expression{text: `^(?:(?:cuda|hip)[A-Z][A-Za-z0-9]{2,60}(?:_v[0-9]+)?(?:_ptsz)?|cu(?:Launch|Mem|Stream|Event|Ctx|Module|Graph|Func|Device)[A-Za-z0-9_]{0,50}|Event Synchronize|Stream (?:Synchronize|Wait Event)|Context Synchronize|Stream Sync|Event Sync|Buffer Flush|Activity Buffer Request|Instrumentation|Resource|Runtime Triggered Module Loading|Lazy Function Loading|Command Buffer Full)$`}
-	opName   = &expression{text: `^(?:(?:aten|prims|prim|c10d|c10d_functional|_c10d_functional|_c10d_functional_autograd|quantized|torch|torchvision|profiler|autograd|inductor|symm_mem|_C|_C_cache_ops|_C_custom_ar|_moe_C|_vllm_fa2_C|_vllm_fa3_C|vllm|sglang|sgl_kernel|sgl_diffusion|flashinfer|trtllm|trtllm_torch|tensorrt_llm|aiter|triton|fbgemm|xformers|flash_attn|deep_gemm|deep_ep|mscclpp)::[A-Za-z0-9_.:]+|(?:nccl|rccl|gloo|mpi|ucc):[a-z_0-9]+|record_param_comms|cudagraph|CudaGraphReplay|ProfilerStep#[0-9]+|Torch-Compiled Region: [0-9/]+|TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper Prologue|CompiledFunction|Iteration)$`}
+	copyName = lazily(`^Mem(?:cpy|set)(?: [DHPA]to[DHPA])?(?: \((?:Device|Host|Pageable|Pinned|Peer|Array|Unknown|Managed| |->|-&gt;)*\))?$`)
+	apiName  = lazily(`^(?:(?:cuda|hip)[A-Z][A-Za-z0-9]{2,60}(?:_v[0-9]+)?(?:_ptsz)?|cu(?:Launch|Mem|Stream|Event|Ctx|Module|Graph|Func|Device)[A-Za-z0-9_]{0,50}|Event Synchronize|Stream (?:Synchronize|Wait Event)|Context Synchronize|Stream Sync|Event Sync|Buffer Flush|Activity Buffer Request|Instrumentation|Resource|Runtime Triggered Module Loading|Lazy Function Loading|Command Buffer Full)$`)
+	opName   = lazily(`^(?:(?:aten|prims|prim|c10d|c10d_functional|_c10d_functional|_c10d_functional_autograd|quantized|torch|torchvision|profiler|autograd|inductor|symm_mem|_C|_C_cache_ops|_C_custom_ar|_moe_C|_vllm_fa2_C|_vllm_fa3_C|vllm|sglang|sgl_kernel|sgl_diffusion|flashinfer|trtllm|trtllm_torch|tensorrt_llm|aiter|triton|fbgemm|xformers|flash_attn|deep_gemm|deep_ep|mscclpp)::[A-Za-z0-9_.:]+|(?:nccl|rccl|gloo|mpi|ucc):[a-z_0-9]+|record_param_comms|cudagraph|CudaGraphReplay|ProfilerStep#[0-9]+|Torch-Compiled Region: [0-9/]+|TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper Prologue|CompiledFunction|Iteration)$`)
 	// builtin are functions of Python and torch that say that the host waits or copies.
-	builtin    = &expression{text: `^<built-in (?:method|function) (?:item|cpu|cuda|to|copy_|tolist|numpy|synchronize|wait|acquire|release|__enter__|__exit__|recv|send|poll|select|sleep|replay|len|isinstance|getattr|setattr|hasattr|append|get|empty|zeros|ones|mm|matmul|linear|cat|stack|add|mul|embedding|layer_norm|softmax|argmax|_nested_autograd)(?: of (?:type|Tensor|PyCapsule|dict|list|str|tuple|set|_thread\.lock|torch\.[A-Za-z_.]+|Event|Stream) object at 0x[0-9A-F]+)?>$`}
-	windowMark = &expression{text: `^(?:Iteration Start: PyTorch Profiler|Record Window End|PyTorch Profiler(?: \([0-9]+\))?|Trace (?:Start|End)|\[memory\]|)$`}
-	frameName  = &expression{text: `^(.*)\((\d+)\): (.*)$`}
+	builtin    = lazily(`^<built-in (?:method|function) (?:item|cpu|cuda|to|copy_|tolist|numpy|synchronize|wait|acquire|release|__enter__|__exit__|recv|send|poll|select|sleep|replay|len|isinstance|getattr|setattr|hasattr|append|get|empty|zeros|ones|mm|matmul|linear|cat|stack|add|mul|embedding|layer_norm|softmax|argmax|_nested_autograd)(?: of (?:type|Tensor|PyCapsule|dict|list|str|tuple|set|_thread\.lock|torch\.[A-Za-z_.]+|Event|Stream) object at 0x[0-9A-F]+)?>$`)
+	windowMark = lazily(`^(?:Iteration Start: PyTorch Profiler|Record Window End|PyTorch Profiler(?: \([0-9]+\))?|Trace (?:Start|End)|\[memory\]|)$`)
+	frameName  = lazily(`^(.*)\((\d+)\): (.*)$`)
 	// moduleName keeps what makes a module a layer or a model to the analysis.
-	moduleName = &expression{text: `^nn\.Module: (.*?)((?:DecoderLayer|TransformerBlock|EncoderLayer|Layer|Block|ForCausalLM|ForConditionalGeneration|Model)?(?:_\d+)?)$`}
+	moduleName = lazily(`^nn\.Module: (.*?)((?:DecoderLayer|TransformerBlock|EncoderLayer|Layer|Block|ForCausalLM|ForConditionalGeneration|Model)?(?:_\d+)?)$`)
 	// functionName are functions that say nothing about a model.
-	functionName = &expression{text: `^(?:forward(?:_(?:native|cuda|hip|decode|extend|mixed|impl|context|batch|split_prefill))?|__(?:call|init|enter|exit|getattr|setattr|iter|next|new|len|del)__|_(?:wrapped_)?call_impl|apply|run|run_once|run_batch|step|execute_model|generate|replay|decorate_context|wrapper|wrapped|inner|_fn|fn|main|worker|loop|event_loop_normal|event_loop_overlap|process_batch_result|get_next_batch_to_run|recv_requests|sample|schedule|update|load_weights|<module>|<lambda>)$`}
+	functionName = lazily(`^(?:forward(?:_(?:native|cuda|hip|decode|extend|mixed|impl|context|batch|split_prefill))?|__(?:call|init|enter|exit|getattr|setattr|iter|next|new|len|del)__|_(?:wrapped_)?call_impl|apply|run|run_once|run_batch|step|execute_model|generate|replay|decorate_context|wrapper|wrapped|inner|_fn|fn|main|worker|loop|event_loop_normal|event_loop_overlap|process_batch_result|get_next_batch_to_run|recv_requests|sample|schedule|update|load_weights|<module>|<lambda>)$`)
 )
 
 // replacement is a frame reduced to its numbers.
-var replacement = &expression{text: `^(?:<built-in function[0-9]+>|function[0-9]+|nn\.Module: Module[0-9]+(?:[A-Z][A-Za-z]+)?(?:_[0-9]+)?|file[0-9]+\.py\([0-9]+\): function[0-9]+)$`}
+var replacement = lazily(`^(?:<built-in function[0-9]+>|function[0-9]+|nn\.Module: Module[0-9]+(?:[A-Z][A-Za-z]+)?(?:_[0-9]+)?|file[0-9]+\.py\([0-9]+\): function[0-9]+)$`)
 
 // stepWord is a run of letters in a step annotation; stepWords are those that
 // the frameworks write themselves.
 var (
-	stepWord  = &expression{text: `[A-Za-z]+`}
+	stepWord  = lazily(`[A-Za-z]+`)
 	stepWords = words("step STEP Step bs BS toks tokens num ProfilerStep execute model context generation new cached " +
 		"capture full piecewise forward ctx gen reqs reqeusts requests iter iteration " +
 		"EXTEND DECODE PREFILL MIXED IDLE VERIFY TARGET DRAFT extend decode prefill mixed idle verify target draft sq sk " +
@@ -107,12 +102,12 @@ var numberArgs = keys([]string{"External id", "external id", "Record function id
 	"collective_seq", "size", "value"})
 
 // textArgs are args that hold a word of a known list.
-var textArgs = map[string]*expression{
-	"Collective name": &expression{text: `^_?(?:all_?reduce|all_?gather(?:_base|_into_tensor)?(?:_coalesced)?|reduce_?scatter(?:_base|_tensor)?(?:_coalesced)?|broadcast(?:_oop)?|reduce|gather|scatter|all_?to_?allv?(?:_base|_single)?|send|recv|barrier|wait|coalesced)$`},
-	"dtype":           &expression{text: `^(?:BFloat16|Half|Float|Double|Byte|Char|Short|Int|Long|Bool|Float8_e4m3fn|Float8_e5m2|Float8_e4m3fnuz|Float8_e5m2fnuz)$`},
-	"kind":            &expression{text: `^(?:Dispatch ?(?:Kernel|Graph)?|Kernel|Host ?To ?Device|Device ?To ?Host|Device ?To ?Device|Copy(?:HostToDevice|DeviceToHost|DeviceToDevice)?|[HD]to[HD]|FillBuffer|Barrier|[0-9]+)$`},
-	"cuda_sync_kind":  &expression{text: `^(?:Event|Stream|Context) (?:Sync(?:hronize)?|Wait Event)$`},
-	"backend":         &expression{text: `^(?:cpu:|cuda:)?(?:nccl|gloo|mpi|ucc|rccl|xccl)(?:,(?:cpu:|cuda:)?(?:nccl|gloo|mpi|ucc|rccl|xccl))*$`},
+var textArgs = map[string]expression{
+	"Collective name": lazily(`^_?(?:all_?reduce|all_?gather(?:_base|_into_tensor)?(?:_coalesced)?|reduce_?scatter(?:_base|_tensor)?(?:_coalesced)?|broadcast(?:_oop)?|reduce|gather|scatter|all_?to_?allv?(?:_base|_single)?|send|recv|barrier|wait|coalesced)$`),
+	"dtype":           lazily(`^(?:BFloat16|Half|Float|Double|Byte|Char|Short|Int|Long|Bool|Float8_e4m3fn|Float8_e5m2|Float8_e4m3fnuz|Float8_e5m2fnuz)$`),
+	"kind":            lazily(`^(?:Dispatch ?(?:Kernel|Graph)?|Kernel|Host ?To ?Device|Device ?To ?Host|Device ?To ?Device|Copy(?:HostToDevice|DeviceToHost|DeviceToDevice)?|[HD]to[HD]|FillBuffer|Barrier|[0-9]+)$`),
+	"cuda_sync_kind":  lazily(`^(?:Event|Stream|Context) (?:Sync(?:hronize)?|Wait Event)$`),
+	"backend":         lazily(`^(?:cpu:|cuda:)?(?:nccl|gloo|mpi|ucc|rccl|xccl)(?:,(?:cpu:|cuda:)?(?:nccl|gloo|mpi|ucc|rccl|xccl))*$`),
 }
 
 // metaKeys are top-level values, and those of the lists in them, that say
@@ -134,13 +129,13 @@ const longestGPU = 80
 var metaLists = keys([]string{"deviceProperties", "distributedInfo", "pg_config"})
 
 // metaTexts are values that are words of a known list.
-var metaTexts = map[string]*expression{
-	"displayTimeUnit": &expression{text: `^[mn]s$`},
-	"name":            &expression{text: `^(?:GPU|(?:(?:NVIDIA|Tesla|GeForce|GTX|RTX|Quadro|TITAN|AMD|Radeon|Instinct|Intel|Graphics|Device|PRO|Pro|SXM[0-9]?|AC|VF|PG[0-9]+|DGXS|OAM|Superchip|Blackwell|Server|Workstation|Edition|Laptop|Max|PCIe|PCIE|NVL|HBM[0-9]e?|MIG|Ti|SUPER|Ada|Generation|[A-Z]{0,3}[0-9]{1,5}[A-Z]{0,3}|[0-9]+GB|gfx[0-9a-f]+)[ -]?)+|)$`},
+var metaTexts = map[string]expression{
+	"displayTimeUnit": lazily(`^[mn]s$`),
+	"name":            lazily(`^(?:GPU|(?:(?:NVIDIA|Tesla|GeForce|GTX|RTX|Quadro|TITAN|AMD|Radeon|Instinct|Intel|Graphics|Device|PRO|Pro|SXM[0-9]?|AC|VF|PG[0-9]+|DGXS|OAM|Superchip|Blackwell|Server|Workstation|Edition|Laptop|Max|PCIe|PCIE|NVL|HBM[0-9]e?|MIG|Ti|SUPER|Ada|Generation|[A-Z]{0,3}[0-9]{1,5}[A-Z]{0,3}|[0-9]+GB|gfx[0-9a-f]+)[ -]?)+|)$`),
 	"backend":         textArgs["backend"],
 	"backend_config":  textArgs["backend"],
-	"nccl_version":    &expression{text: `^[0-9.]+$`},
-	"pg_desc":         &expression{text: `^(?:default_pg|undefined|(?:mesh_)?(?:tp|pp|dp|ep|cp|sp|dcp|world|attn_tp|moe_ep|moe_tp)(?::[0-9]+)?)$`},
+	"nccl_version":    lazily(`^[0-9.]+$`),
+	"pg_desc":         lazily(`^(?:default_pg|undefined|(?:mesh_)?(?:tp|pp|dp|ep|cp|sp|dcp|world|attn_tp|moe_ep|moe_tp)(?::[0-9]+)?)$`),
 }
 
 // publicMeta returns a top-level value without what is not known, nil where nothing is
@@ -155,13 +150,13 @@ func publicMeta(key string, v json.RawMessage, strict bool) json.RawMessage {
 	}
 	if list, ok := metaTexts[key]; ok {
 		var text string
-		if json.Unmarshal(v, &text) != nil || !list.get().MatchString(text) {
+		if json.Unmarshal(v, &text) != nil || !list().MatchString(text) {
 			return nil
 		}
 		return v
 	}
 	if metaKeys[key] {
-		if numbers.get().Match(v) {
+		if numbers().Match(v) {
 			return v
 		}
 		return nil

@@ -128,17 +128,17 @@ func (r *redactor) event(ev *scan.Event) []byte {
 // fields redacts the fields other than name and args; false if it cannot.
 func (r *redactor) fields(e *rawEvent) bool {
 	for _, n := range []json.RawMessage{e.TS, e.Dur} {
-		if n != nil && !number.get().Match(n) {
+		if n != nil && !number().Match(n) {
 			return false
 		}
 	}
 	for _, f := range []struct {
 		raw   *json.RawMessage
-		known *expression
+		known expression
 		sort  string
 	}{{&e.PID, processID, "process"}, {&e.TID, threadID, "thread"}, {&e.ID, flowID, "id"},
 		{&e.Cat, category, "category"}, {&e.Ph, shortWord, "x"}, {&e.BP, shortWord, "x"}, {&e.S, shortWord, "x"}} {
-		if *f.raw == nil || number.get().Match(*f.raw) {
+		if *f.raw == nil || number().Match(*f.raw) {
 			continue
 		}
 		var text string
@@ -151,8 +151,8 @@ func (r *redactor) fields(e *rawEvent) bool {
 }
 
 // known returns a text that is on its list, and the replacement of another.
-func (r *redactor) known(text string, list *expression, sort string) string {
-	if list.get().MatchString(text) {
+func (r *redactor) known(text string, list expression, sort string) string {
+	if list().MatchString(text) {
 		return text
 	}
 	return r.hide(sort, text)
@@ -160,16 +160,16 @@ func (r *redactor) known(text string, list *expression, sort string) string {
 
 // metadata keeps what says where a track is.
 func (r *redactor) metadata(e *rawEvent, name string) []byte {
-	if !metadataName.get().MatchString(name) {
+	if !metadataName().MatchString(name) {
 		return nil
 	}
 	for k, v := range e.Args {
 		var text string
 		switch {
-		case k == kind.SortIndex && number.get().Match(v):
+		case k == kind.SortIndex && number().Match(v):
 		case json.Unmarshal(v, &text) != nil || k != kind.KeyName && k != kind.Labels:
 			delete(e.Args, k)
-		case r.what.Names && !trackName.get().MatchString(text):
+		case r.what.Names && !trackName().MatchString(text):
 			e.Args[k] = quote(strings.TrimSuffix(name, "_name"))
 		}
 	}
@@ -184,19 +184,19 @@ func (r *redactor) name(kind event.Kind, name string) string {
 	case kind == event.Frame || kind == event.Module:
 		return r.frame(name)
 	case kind.Lane() == event.LaneGPU:
-		public, sort = r.knownKernel(name) || copyName.get().MatchString(name), "kernel"
+		public, sort = r.knownKernel(name) || copyName().MatchString(name), "kernel"
 	case kind.Lane() == event.LaneLaunch, kind.Lane() == event.LaneSync:
-		public, sort = apiName.get().MatchString(name), "call"
+		public, sort = apiName().MatchString(name), "call"
 	case kind == event.Op:
-		public, sort = opName.get().MatchString(name), "op"
+		public, sort = opName().MatchString(name), "op"
 	case kind.Lane() == event.LaneAnnotation, kind == event.GPUAnnotation:
 		sort = "annotation"
 		if step, ok := layer.ParseStep(name); ok {
 			return r.step(name, step)
 		}
-		public = opName.get().MatchString(name)
+		public = opName().MatchString(name)
 	default:
-		public = windowMark.get().MatchString(name)
+		public = windowMark().MatchString(name)
 	}
 	if public || !r.what.Names {
 		return name
@@ -210,7 +210,7 @@ func (r *redactor) step(name string, want layer.Step) string {
 	if !r.what.Names {
 		return name
 	}
-	clean := stepWord.get().ReplaceAllStringFunc(name, func(w string) string {
+	clean := stepWord().ReplaceAllStringFunc(name, func(w string) string {
 		if stepWords[w] {
 			return w
 		}
@@ -254,22 +254,22 @@ func (r *redactor) keepsArg(kind event.Kind, key string, v json.RawMessage) bool
 	}
 	if list, ok := textArgs[key]; ok {
 		var text string
-		return json.Unmarshal(v, &text) == nil && list.get().MatchString(text)
+		return json.Unmarshal(v, &text) == nil && list().MatchString(text)
 	}
-	return numberArgs[key] && numbers.get().Match(v)
+	return numberArgs[key] && numbers().Match(v)
 }
 
 // frame hides parts of a Python frame's name.
 func (r *redactor) frame(name string) string {
-	if m := moduleName.get().FindStringSubmatch(name); m != nil {
+	if m := moduleName().FindStringSubmatch(name); m != nil {
 		if !r.what.Names || m[1] == "" {
 			return name
 		}
 		return "nn.Module: " + r.hide("Module", m[1]) + m[2]
 	}
-	m := frameName.get().FindStringSubmatch(name)
+	m := frameName().FindStringSubmatch(name)
 	if m == nil {
-		if !r.what.Names || builtin.get().MatchString(name) {
+		if !r.what.Names || builtin().MatchString(name) {
 			return name
 		}
 		if strings.HasPrefix(name, "<built-in") {
@@ -289,7 +289,7 @@ func (r *redactor) frame(name string) string {
 	case public == "" && r.what.Paths:
 		path = r.hide("file", path) + ".py"
 	}
-	if r.what.Names && public == "" || r.what.ModelFiles && !functionName.get().MatchString(fn) {
+	if r.what.Names && public == "" || r.what.ModelFiles && !functionName().MatchString(fn) {
 		fn = r.hide("function", fn)
 	}
 	return path + "(" + line + "): " + fn

@@ -64,7 +64,7 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	stats.Kept, stats.Dropped, stats.Bytes, stats.Activities, stats.Removed = c.kept, c.dropped, c.bytes, sel.found,
 		c.removed
 	if red != nil {
-		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement.get().MatchString(name) })
+		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement().MatchString(name) })
 		stats.Names = slices.Sorted(maps.Keys(red.kept))
 	}
 	return stats, err

@@ -84,7 +84,7 @@ func TestUIPageFetchesTheTraceOnceAndTheServerIsGone(t *testing.T) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := serve.Start(path, "127.0.0.1:0", "")
+	s, err := serve.Start(path, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

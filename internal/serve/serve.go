@@ -37,7 +37,6 @@ const shutdownTimeout = 5 * time.Second
 // only, answers only the UI's origin, and serves only that file.
 type Server struct {
 	path    string
-	origin  string
 	name    string
 	ln      net.Listener
 	http    *http.Server
@@ -49,12 +48,10 @@ type Server struct {
 // ErrNotFetched is returned when nobody fetched the trace in time.
 var ErrNotFetched = errors.New("serve: the UI did not fetch the trace")
 
-// Start starts to serve the file at path to pages of the given UI origin
-// ([perfetto.UIOrigin] when empty) on addr (Address when empty). Only loopback
-// addresses are accepted.
-func Start(path, addr, origin string) (*Server, error) {
+// Start starts to serve the file at path to pages of the UI on addr (Address when empty). Only loopback addresses are
+// accepted.
+func Start(path, addr string) (*Server, error) {
 	addr = cmp.Or(addr, address)
-	origin = cmp.Or(origin, perfetto.UIOrigin)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
@@ -75,7 +72,7 @@ func Start(path, addr, origin string) (*Server, error) {
 		return nil, fmt.Errorf("serve: %w (is another trace being served? the UI accepts only %s)", err, address)
 	}
 	s := &Server{
-		path: path, origin: origin, name: filepath.Base(path), ln: ln,
+		path: path, name: filepath.Base(path), ln: ln,
 		fetched: make(chan struct{}), done: make(chan error, 1),
 	}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: headerTimeout}
@@ -126,8 +123,8 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Vary", "Origin")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if o := r.Header.Get("Origin"); o != s.origin {
-		http.Error(w, fmt.Sprintf("this trace is served to %s only", s.origin), http.StatusForbidden)
+	if o := r.Header.Get("Origin"); o != perfetto.UIOrigin {
+		http.Error(w, fmt.Sprintf("this trace is served to %s only", perfetto.UIOrigin), http.StatusForbidden)
 		return
 	}
 	if !loopbackHost(s.ln, r.Host) {
@@ -136,7 +133,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown host", http.StatusForbidden)
 		return
 	}
-	h.Set("Access-Control-Allow-Origin", s.origin)
+	h.Set("Access-Control-Allow-Origin", perfetto.UIOrigin)
 	if r.URL.Path != "/"+s.name {
 		http.Error(w, "only the one trace is served here", http.StatusNotFound)
 		return

@@ -27,7 +27,7 @@ func start(t *testing.T) (*serve.Server, string) {
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := serve.Start(path, "127.0.0.1:0", "")
+	s, err := serve.Start(path, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,12 +142,12 @@ func TestServeRefusesAddressesBeyondThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.com:80", "nonsense"} {
-		if s, err := serve.Start(path, addr, ""); err == nil {
+		if s, err := serve.Start(path, addr); err == nil {
 			s.Close()
 			t.Errorf("Serve on %q succeeded", addr)
 		}
 	}
-	if _, err := serve.Start(filepath.Dir(path), "127.0.0.1:0", ""); err == nil {
+	if _, err := serve.Start(filepath.Dir(path), "127.0.0.1:0"); err == nil {
 		t.Error("Serve of a folder succeeded")
 	}
 }
@@ -176,19 +176,19 @@ func TestServeResumed(t *testing.T) {
 // gone, a server that was closed.
 func TestServeTellsWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := serve.Start(filepath.Join(dir, "none.json"), "127.0.0.1:0", ""); !errors.Is(err, os.ErrNotExist) {
+	if _, err := serve.Start(filepath.Join(dir, "none.json"), "127.0.0.1:0"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	path := filepath.Join(dir, "t.json")
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := serve.Start(path, "127.0.0.1:0", "")
+	s, err := serve.Start(path, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/t.json")
-	if _, err := serve.Start(path, at, ""); err == nil || !strings.Contains(err.Error(), "another trace") {
+	if _, err := serve.Start(path, at); err == nil || !strings.Contains(err.Error(), "another trace") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	if err := os.Remove(path); err != nil {

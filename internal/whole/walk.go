@@ -313,7 +313,7 @@ func checkDevice(t testing.TB, a *layer.Device) {
 			}
 			before = d
 		}
-		if m, err := perfetto.NewMap(a, p, nil, perfetto.Link{}); err != nil {
+		if m, err := perfetto.NewMap(a, p, nil, ""); err != nil {
 			Refused(t, "map", err)
 		} else {
 			Render(t, "map", m.WriteText)

@@ -111,7 +111,7 @@ func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	if err != nil {
 		return err
 	}
-	pm, err := perfetto.NewMap(a, o.pass, o.layers, perfetto.Link{})
+	pm, err := perfetto.NewMap(a, o.pass, o.layers, "")
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	var s *serve.Server
 	if o.open {
 		// The links of the output then also name the served trace.
-		if s, err = serve.Start(files.served(), m.address, ""); err != nil {
+		if s, err = serve.Start(files.served(), m.address); err != nil {
 			return err
 		}
 		defer s.Close()
-		if pm, err = perfetto.NewMap(a, o.pass, o.layers, perfetto.Link{TraceURL: s.URL()}); err != nil {
+		if pm, err = perfetto.NewMap(a, o.pass, o.layers, s.URL()); err != nil {
 			return err
 		}
 	}

@@ -52,5 +52,5 @@ func target(pm *perfetto.Map, s *serve.Server) string {
 	if pm.Pass >= 0 {
 		return pm.Passes[pm.Pass].URL
 	}
-	return perfetto.Link{TraceURL: s.URL()}.String()
+	return perfetto.Link(s.URL(), perfetto.Range{})
 }
