@@ -59,10 +59,14 @@ func (o *GateOutcome) UnmarshalText(text []byte) error {
 // errGate is wrapped by the errors of [ParseGate].
 var errGate = errors.New("not a gate")
 
-// ParseGate reads "3%" or "regression 3%" (the step), "work=3%", "waiting=3%", "host=3%" or "operator:attention=5%".
+// ParseGate reads "3%" or "regression 3%" (the step; a space, = or : between), "work=3%", "waiting=3%", "host=3%" or
+// "operator:attention=5%".
 // "wall=3%" is "3%", and a name alone is an operator's, as they were written before.
 func ParseGate(s string) (Gate, error) {
-	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "regression"))
+	text := strings.TrimSpace(s)
+	if rest, ok := strings.CutPrefix(text, "regression"); ok {
+		text = strings.TrimLeft(rest, " =:")
+	}
 	g := Gate{}
 	if what, rest, ok := strings.Cut(text, "="); ok {
 		g.What, text = strings.TrimSpace(what), strings.TrimSpace(rest)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,14 +23,8 @@ import (
 func (e *Env) LayerOptions() (layer.Options, error) {
 	o := layer.Options{NumLayers: e.NumLayers, Anchor: e.Anchor}
 	var err error
-	if e.Boundaries != "" && !slices.Contains(boundaryModes, e.Boundaries) {
-		return o, Usagef("--boundaries %q: want one of %s", e.Boundaries, strings.Join(boundaryModes, ", "))
-	}
 	if e.Boundaries != published.AnchorOpens { // see AnalyzeTrace
 		o.Boundaries = e.Boundaries
-	}
-	if !slices.Contains(hashLayers, e.HashLayers) {
-		return o, Usagef("--hash-layers %q: want first or last", e.HashLayers)
 	}
 	if e.Profile != "" {
 		if o.Profile, err = profile.Resolve(e.Profile); err != nil {
@@ -65,12 +58,12 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 
 // Analyze loads the trace, finds its passes and layers as the model flags say, and returns the GPU that --device
 // names. The lanes that this needs are always kept.
-func (e *Env) Analyze(ctx context.Context, read trace.Options) (*layer.Device, error) {
+func (e *Env) Analyze(ctx context.Context) (*layer.Device, error) {
 	o, err := e.LayerOptions()
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.Load(ctx, read)
+	t, err := e.Load(ctx, trace.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +72,15 @@ func (e *Env) Analyze(ctx context.Context, read trace.Options) (*layer.Device, e
 		return nil, err
 	}
 	return e.GPU(a)
+}
+
+// Architecture is what the config of an analysis says of the model, nil without one.
+func Architecture(a *layer.Analysis) *profile.ArchSummary {
+	if a.Config == nil {
+		return nil
+	}
+	s := a.Config.Summary()
+	return &s
 }
 
 // AnalyzeTrace finds the passes and layers of a trace that is loaded already,
@@ -122,7 +124,6 @@ func (e *Env) analyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options,
 // belongs to the file but contradicts the trace is left out with a note: passes are then found by their own evidence.
 func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, error) {
 	of := *e
-	of.HashLayers = cmp.Or(e.HashLayers, hashFirst) // programs without the model flags
 	if path != "" {
 		of.Trace = path
 	}
@@ -145,7 +146,6 @@ func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.An
 		return []*layer.Analysis{a}, nil, err
 	}
 	of := *e
-	of.HashLayers = cmp.Or(e.HashLayers, hashFirst)
 	if len(paths) > 0 {
 		of.Trace = paths[0] // the model's config is looked for beside it
 	}
@@ -153,11 +153,10 @@ func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.An
 	if err != nil {
 		return nil, nil, err
 	}
-	open := func() (*strata.Recording, error) { return of.Open(ctx, of.Trace, strata.Options{AllRanks: true}) }
-	if len(paths) > 1 {
-		open = func() (*strata.Recording, error) { return of.OpenAll(ctx, paths, strata.Options{AllRanks: true}) }
+	if len(paths) == 0 {
+		paths = []string{of.Trace}
 	}
-	rec, err := open()
+	rec, err := of.OpenRun(ctx, paths, strata.Options{AllRanks: true})
 	if err != nil {
 		return nil, nil, err
 	}

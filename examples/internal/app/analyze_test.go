@@ -2,16 +2,13 @@ package app
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
-
-	"github.com/llmstrata/strata/trace"
 )
 
 func TestAnalyzeOnTheDemoNeedsNoFlags(t *testing.T) {
-	e := &Env{HashLayers: "first", Stderr: &strings.Builder{}}
-	a, err := e.Analyze(context.Background(), trace.Options{})
+	e := &Env{Stderr: &strings.Builder{}}
+	a, err := e.Analyze(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,13 +18,10 @@ func TestAnalyzeOnTheDemoNeedsNoFlags(t *testing.T) {
 }
 
 func TestLayerOptionsRefuseWhatIsNoChoice(t *testing.T) {
-	for _, e := range []*Env{{Boundaries: "sometimes"}, {HashLayers: "middle"},
-		{HashLayers: "first", Profile: "no-such-profile"}, {HashLayers: "first", Config: "/no/such/file"}} {
+	for _, e := range []*Env{{Profile: "no-such-profile"}, {Config: "/no/such/file"}} {
 		e.Stderr = &strings.Builder{}
 		if _, err := e.LayerOptions(); err == nil {
 			t.Errorf("%+v gave no error", e)
-		} else if e.Boundaries != "" && !errors.As(err, new(usageError)) {
-			t.Errorf("boundaries %q: %v is not wrong usage", e.Boundaries, err)
 		}
 	}
 }

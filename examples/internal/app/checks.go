@@ -37,13 +37,8 @@ func (e *Env) divert(p Program) {
 		return
 	}
 	e.checks.format, e.checks.out = e.Format, e.Stdout
-	e.Format, e.Stdout = p.Formats[0], silent{}
+	e.Format, e.Stdout = p.Formats[0], io.Discard
 }
-
-// silent takes what nobody asked for.
-type silent struct{}
-
-func (silent) Write(b []byte) (int, error) { return len(b), nil }
 
 // undiverted is the error of a program that ended well without a word on its conditions.
 func (e *Env) undiverted() error {
@@ -54,8 +49,8 @@ func (e *Env) undiverted() error {
 }
 
 // needsConditions refuses a form of conditions where there are none.
-func (e *Env) needsConditions(p Program, given bool) error {
-	if given || !slices.Contains(p.checkFormats(), e.Format) {
+func (e *Env) needsConditions(p Program) error {
+	if e.Given(failOn) || !slices.Contains(p.checkFormats(), e.Format) {
 		return nil
 	}
 	return fmt.Errorf("--format %s needs --fail-on", e.Format)

@@ -112,15 +112,6 @@ func (l *Conditions) unknown(words []string) error {
 	return fmt.Errorf("want one of %s", strings.Join(l.examples(), ", "))
 }
 
-// RegressionLimit lets gates of programs that compare be written as [Conditions] are: of "regression 3%" it returns
-// "3%", other text as it is.
-func RegressionLimit(text string) string {
-	if rest, ok := strings.CutPrefix(text, Regression); ok && rest != "" && strings.ContainsRune(" =:", rune(rest[0])) {
-		return strings.TrimLeft(rest, " =:")
-	}
-	return text
-}
-
 // Check holds what was found, in percent, against the limit: more fails.
 func (c Condition) Check(percent float64, text string) gate.Check {
 	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Value: gate.Number(percent), Limit: gate.Number(c.Limit),
@@ -252,4 +243,14 @@ func GateVerdict(o compare.GateOutcome) gate.Verdict {
 		return gate.Failed
 	}
 	return gate.Inconclusive
+}
+
+// GateCheck is the check of a gate of a comparison.
+func GateCheck(g *compare.Gate) gate.Check {
+	check := gate.Check{Name: g.Gate, Verdict: GateVerdict(g.Outcome), Message: g.Text, Unit: gate.Percent,
+		Limit: gate.Number(100 * g.Limit)}
+	if g.Known {
+		check.Value = gate.Number(100 * g.Estimate)
+	}
+	return check
 }

@@ -59,7 +59,8 @@ type Env struct {
 	// Stderr takes notes; see also [Env.Notef].
 	Stderr io.Writer
 
-	cut      Cut // of documents
+	given    map[string]bool // the flags that the user set
+	cut      Cut             // of documents
 	progress *progress
 	checks   checks
 	memory   memoryLimit
@@ -79,6 +80,9 @@ func (e *Env) Notef(format string, args ...any) {
 	e.progress.clear()
 	fmt.Fprintln(e.Stderr, table.Clean(fmt.Sprintf(format, args...)))
 }
+
+// Given reports whether the user set a flag.
+func (e *Env) Given(flag string) bool { return e.given[flag] }
 
 // Demo reports whether the program runs on the built-in demo trace.
 func (e *Env) Demo() bool { return e.Trace == "" }

@@ -3,9 +3,12 @@ package app
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -41,17 +44,8 @@ func (e *Env) Open(ctx context.Context, path string, o strata.Options) (*strata.
 	return e.open(path, o, func(o strata.Options) (*strata.Recording, error) { return strata.Open(ctx, path, o) })
 }
 
-// OpenAll is [Env.Open] for several files of one run.
-func (e *Env) OpenAll(ctx context.Context, paths []string, o strata.Options) (*strata.Recording, error) {
-	return e.open(paths[0], o, func(o strata.Options) (*strata.Recording,
-		error) {
-		return strata.OpenFiles(ctx, paths, o)
-	})
-}
-
-// OpenRun reads the files or directories of one run, or the built-in demo where none is named. Of a directory it
-// reads every rank, or the lowest with each of its stages.
-func (e *Env) OpenRun(ctx context.Context, paths []string, allRanks bool) (*strata.Recording, error) {
+// OpenRun reads the files or directories of one run, or the built-in demo where none is named.
+func (e *Env) OpenRun(ctx context.Context, paths []string, o strata.Options) (*strata.Recording, error) {
 	switch len(paths) {
 	case 0:
 		t, err := e.Load(ctx, trace.Options{})
@@ -60,9 +54,11 @@ func (e *Env) OpenRun(ctx context.Context, paths []string, allRanks bool) (*stra
 		}
 		return &strata.Recording{Name: demo.Name, Parts: []strata.Part{{File: trace.File{Rank: -1}, Trace: t}}}, nil
 	case 1:
-		return e.Open(ctx, paths[0], strata.Options{AllRanks: allRanks})
+		return e.Open(ctx, paths[0], o)
 	}
-	return e.OpenAll(ctx, paths, strata.Options{AllRanks: allRanks})
+	return e.open(paths[0], o, func(o strata.Options) (*strata.Recording, error) {
+		return strata.OpenFiles(ctx, paths, o)
+	})
 }
 
 func (e *Env) open(path string, o strata.Options,
@@ -88,6 +84,15 @@ func (e *Env) open(path string, o strata.Options,
 func (e *Env) LoadOptions() strata.Options {
 	return strata.Options{Trace: trace.Options{MemoryBudget: e.memoryBudget().bytes, RepairOrder: e.RepairOrder},
 		Stdin: e.Stdin}
+}
+
+// DigestOptions are [Env.LoadOptions] with these of the layers for digests of ranks, which are counted while they are
+// made.
+func (e *Env) DigestOptions(layers layer.Options) strata.DigestOptions {
+	return strata.DigestOptions{Open: e.LoadOptions(), Layers: layers,
+		Progress: func(done, total int) {
+			e.Step(fmt.Sprintf("ranks %s of %s", table.Count(int64(done)), table.Count(int64(total))), 0, 0)
+		}}
 }
 
 // Judging notes the health of what was read.

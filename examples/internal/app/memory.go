@@ -151,10 +151,10 @@ func (e *Env) memoryBudget() budget {
 	switch {
 	case !e.memory.set:
 		return memoryBudget(os.ReadFile)
-	case e.memory.size == 0:
+	case e.memory.bytes == 0:
 		return budget{}
 	}
-	return budget{int64(e.memory.size), "--memory-limit", "give a larger one"}
+	return budget{e.memory.bytes, "--memory-limit", "give a larger one"}
 }
 
 // explain adds to the error of a load that ran out of its budget which limit
@@ -170,25 +170,42 @@ func (b budget) explain(err error) error {
 
 // memoryLimit is the value of --memory-limit.
 type memoryLimit struct {
-	size Size
-	set  bool
+	bytes int64
+	set   bool
 }
 
 func (m *memoryLimit) String() string {
 	if !m.set {
 		return auto
 	}
-	return m.size.String()
+	return strconv.FormatInt(m.bytes, 10)
 }
 
-// Set accepts what a size accepts, and auto.
+// memoryUnits are in the order in which endings are looked for.
+var memoryUnits = []struct {
+	name  string
+	bytes float64
+}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"TB", 1e12}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"B", 1}, {"", 1}}
+
+// Set accepts 1000, 500MB, 2GiB and auto.
 func (m *memoryLimit) Set(text string) error {
+	*m = memoryLimit{}
 	if text == auto {
-		*m = memoryLimit{}
 		return nil
 	}
-	m.set = true
-	return m.size.Set(text)
+	number := strings.ToUpper(strings.ReplaceAll(text, " ", ""))
+	for _, u := range memoryUnits {
+		if digits, ok := strings.CutSuffix(number, u.name); ok {
+			n, err := strconv.ParseFloat(digits, 64)
+			if err != nil || n != n || n < 0 || n*u.bytes > 1e18 {
+				break
+			}
+			*m = memoryLimit{int64(n * u.bytes), true}
+			return nil
+		}
+	}
+	return fmt.Errorf("want a size such as 500MB or 2GB")
 }
 
 // keyed returns the number after a key of /proc/meminfo, /proc/self/status or

@@ -38,17 +38,17 @@ func OutputFile(fs *flag.FlagSet, path *string, name, usage string) {
 	fs.Var(&outputPath{path: path}, name, usage)
 }
 
-// Files is the value of a flag that names files and may be given several times.
-type Files []string
+// List is the value of a flag that may be given several times.
+type List []string
 
 // Set implements flag.Value.
-func (f *Files) Set(s string) error { *f = append(*f, s); return nil }
+func (f *List) Set(s string) error { *f = append(*f, s); return nil }
 
 // String implements flag.Value.
-func (f *Files) String() string { return strings.Join(*f, ", ") }
+func (f *List) String() string { return strings.Join(*f, ", ") }
 
 // Paths returns what was given, with the labels that a program may allow.
-func (f *Files) Paths() []string { return *f }
+func (f *List) Paths() []string { return *f }
 
 // MayReplace lets the output of one flag replace the input of another where
 // the user says so with a third, the switch replace.

@@ -15,7 +15,7 @@ import (
 // labelled inputs and arguments. Where it runs, it has written.
 func copier(ran *bool) app.Program {
 	var html string
-	var labelled app.Files
+	var labelled app.List
 	return app.Program{
 		Name: "copier", Summary: "copies.", Args: "[FILE...]", Common: app.AllFlags, Formats: []app.Format{app.Text},
 		Flags: func(fs *flag.FlagSet) {

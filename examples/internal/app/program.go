@@ -104,6 +104,20 @@ type shownError struct{ error }
 // Shown returns an error that ends the program with exit code 1 and keeps what it printed.
 func Shown(err error) error { return shownError{err} }
 
+// exitError is an error that says with which code the program ends.
+type exitError struct {
+	error
+	code int
+}
+
+// ExitCode is what [exitCode] asks for.
+func (e exitError) ExitCode() int { return e.code }
+
+// Exitf returns an error that ends the program with this exit code.
+func Exitf(code int, format string, args ...any) error {
+	return exitError{fmt.Errorf(format, args...), code}
+}
+
 // usageError is wrong usage found by a program.
 type usageError struct{ error }
 
@@ -262,9 +276,9 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 	if p.Args == "" && len(env.Args) > 0 {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
 	}
-	given := false
-	fs.Visit(func(f *flag.Flag) { given = given || f.Name == failOn })
-	if err := env.needsConditions(p, given); err != nil {
+	env.given = map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { env.given[f.Name] = true })
+	if err := env.needsConditions(p); err != nil {
 		return err
 	}
 	noteObsolete(fs, env)

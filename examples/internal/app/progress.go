@@ -58,11 +58,6 @@ func Terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Count shows how many of how many are done.
-func (e *Env) Count(what string, done, total int) {
-	e.progress.show(fmt.Sprintf("%s %s of %s", what, table.Count(int64(done)), table.Count(int64(total))), 0, 0)
-}
-
 // show updates the line unless it has just been.
 func (p *progress) show(label string, done, total int64) {
 	if p == nil {

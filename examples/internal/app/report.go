@@ -52,9 +52,10 @@ func (e *Env) Paths() []string {
 }
 
 // OpenServed is [Env.OpenRun] with what the server's files beside the traces say.
-func (e *Env) OpenServed(ctx context.Context, paths []string, allRanks bool) (*strata.Recording, triage.Server, error) {
-	rec, err := e.OpenRun(ctx, paths, allRanks)
-	if err != nil || e.Demo() {
+func (e *Env) OpenServed(ctx context.Context, paths []string, o strata.Options) (*strata.Recording, triage.Server,
+	error) {
+	rec, err := e.OpenRun(ctx, paths, o)
+	if err != nil || len(paths) == 0 {
 		return rec, triage.Server{}, err
 	}
 	var files []string

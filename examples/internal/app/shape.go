@@ -96,8 +96,8 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// write writes the value indented by two spaces a level; indent begins with the line break.
-func (n *node) write(b *strings.Builder, indent string) {
+// write writes the value without white space.
+func (n *node) write(b *bytes.Buffer) {
 	if n.kind == 0 {
 		b.WriteString(n.raw)
 		return
@@ -108,14 +108,10 @@ func (n *node) write(b *strings.Builder, indent string) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(indent + "  ")
 		if n.kind == '{' {
-			b.WriteString(quoted(n.keys[i]) + ": ")
+			b.WriteString(quoted(n.keys[i]) + ":")
 		}
-		kid.write(b, indent+"  ")
-	}
-	if len(n.kids) > 0 {
-		b.WriteString(indent)
+		kid.write(b)
 	}
 	b.WriteString(end)
 }
@@ -344,17 +340,12 @@ func (o Omission) node() *node {
 
 // JSON returns the document, indented unless characters are few.
 func (d *ShapedDocument) JSON() string {
-	var b strings.Builder
-	d.shown().write(&b, "\n")
-	text := b.String() + "\n"
-	if !d.compact {
-		return text
+	var b, indented bytes.Buffer
+	d.shown().write(&b)
+	if d.compact || json.Indent(&indented, b.Bytes(), "", "  ") != nil { // it was read as JSON
+		return b.String() + "\n"
 	}
-	var short bytes.Buffer
-	if err := json.Compact(&short, []byte(text)); err != nil {
-		return text // it was read as JSON
-	}
-	return short.String() + "\n"
+	return indented.String() + "\n"
 }
 
 // Markdown returns the document as a block of code in Markdown: no program has words for any part of its document.

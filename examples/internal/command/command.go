@@ -116,8 +116,7 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return Exec(ctx, append(slices.Clone(a.args), args[1:]...), stdin, stdout, stderr)
 	}
 	if c := find(first); c != nil {
-		p, rest := c.program(args[1:])
-		return c.as(p).Exec(ctx, rest, stdin, stdout, stderr)
+		return c.run(ctx, args[1:], stdin, stdout, stderr)
 	}
 	if !isInput(first) {
 		return unknown(stderr, first)

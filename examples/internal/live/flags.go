@@ -69,8 +69,9 @@ func (s *Settings) FolderFlags(fs *flag.FlagSet) {
 }
 
 // ProbeFlags shape probe and legacy requests.
-func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
-	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER`: "+requests)
+func (s *Settings) ProbeFlags(fs *flag.FlagSet) {
+	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3,
+		"`NUMBER`: legacy requests, and the least number of prefill requests")
 	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "",
 		"`TEXT`: prompt of probe and legacy requests (default: a short question)")
 	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64,

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/llmstrata/strata"
@@ -64,11 +65,16 @@ func load(ctx context.Context, r *capture.Result, o trace.Options) ([]triage.Sou
 	if err != nil {
 		return nil, err
 	}
-	var sources []triage.Source
+	return Sources(rec), nil
+}
+
+// Sources are the traces of a recording.
+func Sources(rec *strata.Recording) []triage.Source {
+	var out []triage.Source
 	for _, p := range rec.Parts {
-		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path})
+		out = append(out, triage.Source{Trace: p.Trace, Path: p.Path})
 	}
-	return sources, nil
+	return out
 }
 
 // serverOf returns what the server said about itself: to the file beside the
@@ -80,16 +86,8 @@ func serverOf(r *capture.Result) (triage.Server, error) {
 			continue
 		}
 		said, err := triage.ReadBeside(s.ServerArgs)
-		if err != nil {
-			return server, err
-		}
-		if said.Model != "" {
-			server.Model = said.Model
-		}
-		if said.TPSize != 0 {
-			server.TPSize = said.TPSize
-		}
-		return server, nil
+		server.Model, server.TPSize = cmp.Or(said.Model, server.Model), cmp.Or(said.TPSize, server.TPSize)
+		return server, err
 	}
 	return server, nil
 }

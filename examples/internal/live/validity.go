@@ -2,11 +2,11 @@ package live
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -91,28 +91,14 @@ func facts(r *capture.Result) []string {
 	return out
 }
 
-// invalidError ends a program that reported on a capture which does not hold what was asked for.
-type invalidError struct{ why string }
-
-func (e invalidError) Error() string {
-	return "the capture is not valid: " + cmp.Or(e.why, "see capture.json") +
-		" (--allow-invalid reports on it all the same)"
-}
-
-// ExitCode separates it from other errors.
-func (invalidError) ExitCode() int { return ExitInvalid }
-
-// Invalid is the error of a report on such a capture, nil for any other.
+// Invalid is the error of a report on a capture that does not hold what was asked for, nil for any other.
 func Invalid(v *triage.Capture) error {
 	if v == nil || v.Validity != string(capture.Invalid) {
 		return nil
 	}
-	why := ""
+	why := "see capture.json"
 	if len(v.Why) > 0 {
-		why = v.Why[0]
+		why = cmp.Or(v.Why[0], why)
 	}
-	return invalidError{why}
+	return app.Exitf(ExitInvalid, "the capture is not valid: %s (--allow-invalid reports on it all the same)", why)
 }
-
-// IsInvalid reports whether an error says that traces were captured and are not what was asked for.
-func IsInvalid(err error) bool { return errors.Is(err, capture.ErrInvalid) }

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -31,8 +32,8 @@ type fleetOptions struct {
 	page               app.Page
 }
 
-func (o *fleetOptions) flags(fs *flag.FlagSet, usual string) {
-	o.recordings = app.Recordings(fs, usual)
+func (o *fleetOptions) flags(fs *flag.FlagSet) {
+	o.recordings = app.Recordings(fs, app.AllRecordings)
 	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file from number I on, counted from 0")
 	fs.StringVar(&o.keep, "keep", "", "`DIR`: cache digests in DIR; skip files whose digest is up to date")
 	fs.StringVar(&o.commit, "commit", "", "`COMMIT`: write it into the digests, for trends")
@@ -54,7 +55,7 @@ func Digest() app.Program {
 		},
 		Common:  app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.NDJSON},
-		Flags:   func(fs *flag.FlagSet) { o.flags(fs, app.AllRecordings) },
+		Flags:   func(fs *flag.FlagSet) { o.flags(fs) },
 		Run:     func(ctx context.Context, env *app.Env) error { return o.digest(ctx, env) },
 	}
 }
@@ -76,7 +77,7 @@ func fleetOf() app.Program {
 		Common:  app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.HealthIs},
-		Flags:   func(fs *flag.FlagSet) { o.flags(fs, app.AllRecordings); o.fullFlag(fs) },
+		Flags:   func(fs *flag.FlagSet) { o.flags(fs); o.fullFlag(fs) },
 		Run: func(ctx context.Context, env *app.Env) error {
 			ranks, d, err := o.find(ctx, env)
 			if err != nil {
@@ -164,22 +165,23 @@ func (o *fleetOptions) find(ctx context.Context, env *app.Env) (*strata.Ranks, s
 	if len(env.Args) == 0 {
 		return nil, d, app.Usagef("no file is named")
 	}
-	var err error
+	shard, shards := 0, 0
 	if o.shard != "" {
 		of, by, ok := strings.Cut(o.shard, "/")
-		if d.Shard, err = strconv.Atoi(of); err == nil {
-			d.Shards, err = strconv.Atoi(by)
-		}
-		if !ok || err != nil || d.Shards < 1 || d.Shard < 0 || d.Shard >= d.Shards {
+		var errs [2]error
+		shard, errs[0] = strconv.Atoi(of)
+		shards, errs[1] = strconv.Atoi(by)
+		if !ok || cmp.Or(errs[:]...) != nil || shards < 1 || shard < 0 || shard >= shards {
 			return nil, d, app.Usagef("--shard %s: want I/N with I from 0 to N−1, as in 3/64", o.shard)
 		}
 	}
 	env.Trace = env.Args[0] // the model's config is looked for beside it
-	if d.Layers, err = env.LayerOptions(); err != nil {
+	layers, err := env.LayerOptions()
+	if err != nil {
 		return nil, d, err
 	}
-	d.Open, d.Commit, d.Date, d.Keep = env.LoadOptions(), o.commit, o.date, o.keep
-	d.Progress = func(done, total int) { env.Count("ranks", done, total) }
+	d = env.DigestOptions(layers)
+	d.Shard, d.Shards, d.Commit, d.Date, d.Keep = shard, shards, o.commit, o.date, o.keep
 	var once sync.Once
 	d.Analyzed = func(_ context.Context, f trace.File, a *layer.Analysis) error {
 		if a.Refused != nil { // of one rank, as all are of one model

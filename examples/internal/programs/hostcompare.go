@@ -18,6 +18,7 @@ type hostCompareOptions struct {
 	baselineLabel, targetLabel string
 	tp, gaps                   int
 	failOn                     string
+	gate                       layercompare.Gate // of failOn
 	allow                      bool
 }
 
@@ -80,7 +81,8 @@ func runHostCompare(ctx context.Context, env *app.Env, o hostCompareOptions) err
 	if o.failOn != "" && (o.baseline == "" || o.target == "") {
 		return app.Usagef("--fail-on compares --baseline and --target")
 	}
-	if g, err := layercompare.ParseGate(app.RegressionLimit(o.failOn)); o.failOn != "" && (err != nil || g.What != "") {
+	var err error
+	if o.gate, err = layercompare.ParseGate(o.failOn); o.failOn != "" && (err != nil || o.gate.What != "") {
 		return app.Usagef("--fail-on %q: want a share of a step such as 3%%", o.failOn)
 	}
 	if o.tp < 0 || o.gaps < 0 {
@@ -97,12 +99,8 @@ func (o *hostCompareOptions) check(env *app.Env, c *hostoverhead.Comparison) err
 	if o.failOn == "" {
 		return nil
 	}
-	g, err := layercompare.ParseGate(app.RegressionLimit(o.failOn))
-	if err != nil { // refused before anything was read
-		return err
-	}
 	check := gate.Check{Name: o.failOn + " of a step", Verdict: gate.Passed}
-	slower := c.Regressions(g.Limit)
+	slower := c.Regressions(o.gate.Limit)
 	switch {
 	case c.Conclusion == layercompare.HostInconclusive:
 		check.Verdict, check.Message = gate.Inconclusive, c.Reason

@@ -233,14 +233,11 @@ func (o hostDetectOptions) verdict(ctx context.Context, env *app.Env) (*hostover
 // ranks judges each rank by itself and releases its trace.
 func (o hostDetectOptions) ranks(ctx context.Context, env *app.Env, many *strata.Ranks,
 	settings hostoverhead.Options) (*hostoverhead.Verdict, []*layer.Analysis, error) {
-	d := strata.DigestOptions{Open: env.LoadOptions(),
-		Progress: func(done, total int) { env.Count("ranks", done, total) }}
-	of := *env
-	of.HashLayers = "first"
-	var err error
-	if d.Layers, err = of.LayerOptions(); err != nil {
+	layers, err := env.LayerOptions()
+	if err != nil {
 		return nil, nil, err
 	}
+	d := env.DigestOptions(layers)
 	type judged struct {
 		v *hostoverhead.Verdict
 		a *layer.Analysis

@@ -2,6 +2,7 @@ package programs
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"math"
 	"strings"
@@ -73,9 +74,15 @@ func exportKernels(ctx context.Context, env *app.Env, o kernelExportOptions) err
 	} else if len(a.Devices) == 0 {
 		return layer.ErrNoKernels
 	}
-	var w rowWriter = newCSV(env.Stdout, o.csvSafe)
+	var write func(*ExportedRow) error
+	flush := func() error { return nil }
 	if env.Format == app.NDJSON {
-		w = newNDJSON(env.Stdout)
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false) // kernel names are full of < and >
+		write = func(r *ExportedRow) error { return enc.Encode(r) }
+	} else {
+		w := newCSV(env.Stdout, o.csvSafe)
+		write, flush = w.write, w.Flush
 	}
 	describe := newDescriber(t, o, a)
 	if err := describe.costs(ctx, env, device); err != nil {
@@ -91,12 +98,12 @@ func exportKernels(ctx context.Context, env *app.Env, o kernelExportOptions) err
 			return ctx.Err()
 		}
 		describe.row(e, index, &row)
-		if err := w.write(&row); err != nil {
+		if err := write(&row); err != nil {
 			return err
 		}
 		index++
 	}
-	if err := w.flush(); err != nil {
+	if err := flush(); err != nil {
 		return err
 	}
 	return env.JudgeCoverage(gpus...)

@@ -1,7 +1,6 @@
 package programs
 
 import (
-	"encoding/json"
 	"io"
 	"reflect"
 	"strings"
@@ -60,12 +59,6 @@ type ExportedRow struct {
 // exportColumns are the fields of a row, which are the columns of CSV.
 var exportColumns = reflect.VisibleFields(reflect.TypeFor[ExportedRow]())
 
-// rowWriter writes rows in one of the formats.
-type rowWriter interface {
-	write(*ExportedRow) error
-	flush() error
-}
-
 // csvWriter writes comma-separated values under the header.
 type csvWriter struct {
 	*table.CSV
@@ -104,8 +97,6 @@ func (c csvWriter) write(r *ExportedRow) error {
 	return c.End()
 }
 
-func (c csvWriter) flush() error { return c.Flush() }
-
 // formulaStarts are the first characters by which spreadsheets take a cell for a
 // formula, which may start programs.
 const formulaStarts = "=+-@\t\r"
@@ -133,16 +124,3 @@ func (c csvWriter) text(s string) {
 	}
 	c.Cell(cell)
 }
-
-// ndjsonWriter writes one JSON object a line.
-type ndjsonWriter struct{ enc *json.Encoder }
-
-// newNDJSON returns a writer of rows.
-func newNDJSON(w io.Writer) ndjsonWriter {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // kernel names are full of < and >
-	return ndjsonWriter{enc}
-}
-
-func (n ndjsonWriter) write(r *ExportedRow) error { return n.enc.Encode(r) }
-func (n ndjsonWriter) flush() error               { return nil }

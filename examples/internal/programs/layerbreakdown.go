@@ -20,7 +20,6 @@ type layerBreakdownOptions struct {
 	pass, layer, compare int
 	mapping              string
 	plan, force          bool
-	given                func(name string) bool
 }
 
 // LayerBreakdown returns layer-breakdown with fresh flags.
@@ -47,11 +46,6 @@ func LayerBreakdown() app.Program {
 			fs.BoolVar(&o.force, "force-mapping", false,
 				"use --mapping-input even if model or GPU seem to differ")
 			fs.BoolVar(&o.plan, "plan", false, "print the operators of the model in --config; read no trace")
-			o.given = func(name string) bool {
-				set := false
-				fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
-				return set
-			}
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return runLayerBreakdown(ctx, env, &o) },
 	}
@@ -90,21 +84,21 @@ func runLayerBreakdown(ctx context.Context, env *app.Env, o *layerBreakdownOptio
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", reason)
 	}
 	pass := a.Steady.Pass
-	if o.given("fwd-pass") || pass == trace.None {
+	if env.Given("fwd-pass") || pass == trace.None {
 		pass = o.pass
 	}
 	detail, first := view.NewDetail, typicalLayer
 	if env.Boundaries == published.AnchorOpens {
 		detail, first = published.Detail, firstLayer
 	}
-	if !o.given("layer") {
+	if !env.Given("layer") {
 		o.layer = first(a, pass)
 	}
 	d, err := detail(a, pass, o.layer)
 	if err != nil {
 		return err
 	}
-	if o.given("compare-layer") {
+	if env.Given("compare-layer") {
 		other, err := detail(a, pass, o.compare)
 		if err != nil {
 			return fmt.Errorf("--compare-layer: %w", err)
@@ -156,12 +150,7 @@ func writeBreakdown(env *app.Env, an *layer.Analysis, d *view.Detail) error {
 	case env.Document():
 		return env.WriteJSON(d)
 	case env.Format == app.ComputeFlow:
-		var arch *profile.ArchSummary
-		if an.Config != nil {
-			s := an.Config.Summary()
-			arch = &s
-		}
-		return d.WriteComputeFlow(env.Stdout, arch)
+		return d.WriteComputeFlow(env.Stdout, app.Architecture(an))
 	}
 	return d.WriteText(env.Stdout)
 }

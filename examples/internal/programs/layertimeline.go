@@ -19,7 +19,6 @@ type layerTimelineOptions struct {
 	gpu, mode   string
 	tp, ep      int
 	page        app.Page
-	passGiven   func() bool
 	parallelism profile.Parallelism
 }
 
@@ -46,17 +45,9 @@ func LayerTimeline() app.Program {
 			fs.IntVar(&o.ep, "ep", 0, "`SIZE`: expert-parallel size in the header (default: the trace's)")
 			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT`: serving mode in the header, e.g. decode")
 			o.page.Flags(fs)
-			o.passGiven = func() bool { return isGiven(fs, "fwd-pass") }
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return runLayerTimeline(ctx, env, &o) },
 	}
-}
-
-// isGiven says whether the user set a flag.
-func isGiven(fs *flag.FlagSet, name string) bool {
-	set := false
-	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
-	return set
 }
 
 // LayerTimelineDocument is the JSON output: the timeline and what the header says.
@@ -70,7 +61,7 @@ type LayerTimelineDocument struct {
 }
 
 func runLayerTimeline(ctx context.Context, env *app.Env, o *layerTimelineOptions) error {
-	a, err := env.Analyze(ctx, trace.Options{})
+	a, err := env.Analyze(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +71,7 @@ func runLayerTimeline(ctx context.Context, env *app.Env, o *layerTimelineOptions
 	}
 	o.parallelism = par
 	pass := trace.None
-	if o.passGiven() {
+	if env.Given("fwd-pass") {
 		if pass = o.pass; pass < 0 {
 			return app.Usagef("--fwd-pass %d: want a number from 0", pass)
 		}
@@ -95,11 +86,7 @@ func runLayerTimeline(ctx context.Context, env *app.Env, o *layerTimelineOptions
 	}); err != nil {
 		return err
 	}
-	var arch *profile.ArchSummary
-	if a.Analysis().Config != nil {
-		s := a.Analysis().Config.Summary()
-		arch = &s
-	}
+	arch := app.Architecture(a.Analysis())
 	if env.Document() {
 		err = env.WriteJSON(LayerTimelineDocument{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	} else {

@@ -128,8 +128,7 @@ func (o *reportOptions) analyzed(ctx context.Context, env *app.Env, judged []com
 		if opts.Server, err = triage.ReadBeside(ranks.Recordings[0].Files[0].Path); err != nil {
 			return nil, err
 		}
-		r, err := ranks.Report(ctx, strata.DigestOptions{Open: env.LoadOptions(), Layers: opts.Layers,
-			Progress: func(done, total int) { env.Count("ranks", done, total) }}, opts)
+		r, err := ranks.Report(ctx, env.DigestOptions(opts.Layers), opts)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +140,7 @@ func (o *reportOptions) analyzed(ctx context.Context, env *app.Env, judged []com
 		}
 		return r, nil
 	}
-	rec, server, err := env.OpenServed(ctx, paths, false)
+	rec, server, err := env.OpenServed(ctx, paths, strata.Options{})
 	if err != nil {
 		return nil, err
 	}

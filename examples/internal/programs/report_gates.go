@@ -53,9 +53,10 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 		if r.Against == nil || *regressions >= len(r.Against.Gates) {
 			return c.Untold("nothing to compare with: --against names an older run with passes of the same kind")
 		}
-		g := r.Against.Gates[*regressions]
+		check := app.GateCheck(&r.Against.Gates[*regressions])
+		check.Limit = gate.Number(c.Limit)
 		*regressions++
-		return regression(c, g)
+		return check
 	}
 	if len(r.Passes) == 0 || r.Wall == 0 {
 		return c.Untold("no step was found")
@@ -74,31 +75,17 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 	return c.Exposed(r.Found(), true)
 }
 
-// regression is what a gate of the comparison said.
-func regression(c app.Condition, g compare.Gate) gate.Check {
-	check := gate.Check{Verdict: app.GateVerdict(g.Outcome), Limit: gate.Number(c.Limit), Unit: gate.Percent,
-		Message: g.Text}
-	if g.Known {
-		check.Value = gate.Number(100 * g.Estimate)
-	}
-	return check
-}
-
 // benchmarks are the steps and operators for benchstat.
 func benchmarks(env *app.Env, r *strata.Report) error {
 	var values []gate.Benchmark
 	for _, p := range r.Passes {
-		values = append(values, gate.Benchmark{Name: "Step/stage=" + reportStage(string(p.Stage)), Value: float64(p.Wall),
-			Unit: "ns/op"})
+		values = append(values, gate.Benchmark{Name: "Step/stage=" + cmp.Or(string(p.Stage), "unknown"),
+			Value: float64(p.Wall), Unit: "ns/op"})
 	}
 	for _, o := range r.Operators {
-		values = append(values, gate.Benchmark{Name: "Operator/stage=" + reportStage(string(o.Stage)) + "/layers=" +
+		values = append(values, gate.Benchmark{Name: "Operator/stage=" + cmp.Or(string(o.Stage), "unknown") + "/layers=" +
 			o.LayerType + "/name=" + o.Operator, Value: float64(o.Time), Unit: "ns/op"})
 	}
 	return gate.WriteBenchmarks(env.Stdout, []gate.Setting{{Key: "trace", Value: r.Name}, {Key: "gpu", Value: r.GPU},
 		{Key: "model", Value: r.Model}}, values)
-}
-
-func reportStage(s string) string {
-	return cmp.Or(s, "unknown")
 }

@@ -72,18 +72,15 @@ func runSpeedOfLight(ctx context.Context, env *app.Env, o *speedOfLightOptions) 
 	if err != nil {
 		return err
 	}
-	if err := writeSpeedOfLight(env, r); err != nil {
+	if env.Document() {
+		err = env.WriteJSON(r)
+	} else {
+		err = r.WriteText(env.Stdout)
+	}
+	if err != nil {
 		return err
 	}
 	return env.Judge(func(c app.Condition) gate.Check { return c.AboveFloor(r) })
-}
-
-// writeSpeedOfLight prints the report.
-func writeSpeedOfLight(env *app.Env, r *roofline.Report) error {
-	if env.Document() {
-		return env.WriteJSON(r)
-	}
-	return r.WriteText(env.Stdout)
 }
 
 // floors plans where no trace is named and the tokens of a pass are; there is no analysis then.

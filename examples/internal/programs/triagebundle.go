@@ -17,7 +17,7 @@ func TriageBundle() app.Program { return triageBundle(time.Now) }
 
 // triageBundle returns the program with fresh flags; now is the generation time.
 func triageBundle(now func() time.Time) app.Program {
-	var files app.Files
+	var files app.List
 	var root, title *string
 	var toc *bool
 	return app.Program{

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
@@ -14,30 +13,9 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// edits is a flag that may be given several times.
-type edits []replay.Edit
-
-// String lists the edits.
-func (e *edits) String() string {
-	var out []string
-	for _, x := range *e {
-		out = append(out, x.String())
-	}
-	return strings.Join(out, ", ")
-}
-
-// Set adds one.
-func (e *edits) Set(text string) error {
-	x, err := replay.Parse(text)
-	if err == nil {
-		*e = append(*e, x)
-	}
-	return err
-}
-
 // WhatIf returns the program with fresh flags.
 func WhatIf() app.Program {
-	var list edits
+	var list []replay.Edit
 	return app.Program{
 		Name: "what-if",
 		Summary: "predicts the step time after one change: a cause of idle time removed, the host one step ahead, all " +
@@ -53,14 +31,20 @@ func WhatIf() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "`EDIT`: see docs/what-if.md; N is a name, F a factor: cause=N, sync=N, kernel=N*F, "+
-				"overlap, graphs, fuse=N+N*F, chain=N, kernels-of=FILE; repeatable")
+			fs.Func("edit", "`EDIT`: see docs/what-if.md; N is a name, F a factor: cause=N, sync=N, kernel=N*F, "+
+				"overlap, graphs, fuse=N+N*F, chain=N, kernels-of=FILE; repeatable", func(text string) error {
+				e, err := replay.Parse(text)
+				if err == nil {
+					list = append(list, e)
+				}
+				return err
+			})
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return runWhatIf(ctx, env, list) },
 	}
 }
 
-func runWhatIf(ctx context.Context, env *app.Env, list edits) error {
+func runWhatIf(ctx context.Context, env *app.Env, list []replay.Edit) error {
 	if len(env.Args) > 1 {
 		return app.Usagef("one FILE, not %d", len(env.Args))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
 )
@@ -50,7 +51,8 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if opts.Report, err = env.ReportOptions(ctx, paths, &o.Reckoning, o.against); err != nil {
 		return err
 	}
-	rec, server, err := env.OpenServed(ctx, paths, o.allRanks || opts.Question == Ranks)
+	rec, server, err := env.OpenServed(ctx, paths,
+		strata.Options{AllRanks: o.allRanks || opts.Question == Ranks})
 	if err != nil {
 		return err
 	}
@@ -67,15 +69,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	if a.Conclusion == CannotTell && !env.AllowInconclusive {
-		return errUntold{a.Why}
+		return app.Exitf(app.ExitInconclusive, "undecided: %s", a.Why)
 	}
 	return nil
 }
-
-// errUntold ends the program where the question cannot be answered; the answer is written, and says why.
-type errUntold struct{ why string }
-
-func (e errUntold) Error() string { return "undecided: " + e.why }
-
-// ExitCode is that of what cannot be decided.
-func (errUntold) ExitCode() int { return app.ExitInconclusive }

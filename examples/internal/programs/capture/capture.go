@@ -2,7 +2,9 @@ package capture
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
@@ -10,14 +12,6 @@ import (
 	"github.com/llmstrata/strata/examples/internal/live"
 	"github.com/llmstrata/strata/internal/table"
 )
-
-// errUnchecked ends a run whose traces were read but lack something that decides.
-type errUnchecked struct{ what string }
-
-func (e errUnchecked) Error() string { return "captured, and not known to be valid: " + e.what }
-
-// ExitCode separates it from an error.
-func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 
 // exits are the exit codes of what captures and collects traces. Code 0 is VALID.
 const exits = "3 INVALID, 4 not known to be valid, 5 no server answers, 6 the profiler may still be on, " +
@@ -55,7 +49,7 @@ func captureProgram() app.Program {
 			s.ServerFlags(fs)
 			s.FolderFlags(fs)
 			s.WindowFlags(fs)
-			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
+			s.ProbeFlags(fs)
 			fs.BoolVar(&dryRun, "dry-run", false, "print the plan and every request; send none")
 			fs.StringVar(&mappingURL, "mapping-url", "",
 				"`URL`: same model with CUDA graphs off: captured first, with stacks, into DIR/mapping")
@@ -83,7 +77,7 @@ func captureProgram() app.Program {
 
 // allow drops the error of a capture that is not valid.
 func allow(invalid bool, err error) error {
-	if invalid && live.IsInvalid(err) {
+	if invalid && errors.Is(err, capture.ErrInvalid) {
 		return nil
 	}
 	return err
@@ -113,11 +107,16 @@ func verdict(o capture.Options, r *capture.Result, err error) error {
 	for _, st := range r.Stages {
 		for _, c := range st.Checks {
 			if c.Outcome == capture.Unknown && c.Name != capture.CheckCache {
-				return errUnchecked{string(st.Stage) + ": " + string(c.Name) + ": " + c.Detail}
+				return unchecked(fmt.Sprintf("%s: %s: %s", st.Stage, c.Name, c.Detail))
 			}
 		}
 	}
-	return errUnchecked{"see the checks"}
+	return unchecked("see the checks")
+}
+
+// unchecked ends a run whose traces were read but lack something that decides.
+func unchecked(what string) error {
+	return app.Exitf(live.ExitUnchecked, "captured, and not known to be valid: %s", what)
 }
 
 // capturePair captures a mapping and a formal server.

@@ -44,7 +44,7 @@ func matrixProgram() app.Program {
 			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")
 			s.ModelFlags(fs)
 			s.WindowFlags(fs)
-			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
+			s.ProbeFlags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
 			return allow(allowInvalid, runMatrix(ctx, env, &s, plan, outputDir, restart))

@@ -12,12 +12,6 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// formats are the values of --format.
-func formats() []app.Format {
-	return []app.Format{app.Text, app.Markdown, app.JSON, app.CSV, app.HTML, app.JUnit, app.SARIF, app.Benchfmt,
-		app.Prometheus}
-}
-
 // write prints the report.
 func write(env *app.Env, r *compare.Report, s *gate.Suite, page func(io.Writer) error) error {
 	if env.Document() {
@@ -49,12 +43,8 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 		return s
 	}
 	for i := range r.Gates {
-		g := &r.Gates[i]
-		c := gate.Check{Name: g.Gate, Verdict: app.GateVerdict(g.Outcome), Message: g.Text, Unit: gate.Percent,
-			Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
-		if g.Known {
-			c.Value = gate.Number(100 * g.Estimate)
-		}
+		c := app.GateCheck(&r.Gates[i])
+		c.Place = place(r, "")
 		s.Checks = append(s.Checks, c)
 	}
 	return s

@@ -31,19 +31,13 @@ const (
 	perToken   = "tokens"
 )
 
-// list collects a flag that may be given several times.
-type list []string
-
-func (f *list) String() string     { return strings.Join(*f, ",") }
-func (f *list) Set(s string) error { *f = append(*f, s); return nil }
-
 // options are the program's own flags.
 type options struct {
 	baselines string // the directory of named ones
 	named     bool   // --save is a name
 
-	a, b              app.Files
-	failOn, allow     list
+	a, b              app.List
+	failOn, allow     app.List
 	aLabel, bLabel    string
 	aConfig, bConfig  string
 	normalize         string
@@ -76,7 +70,8 @@ func Program() app.Program {
 		RanksGPUs: true,
 		Exits:     "3 a gate failed, 4 undecided or not comparable",
 		Common:    app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
-		Formats:   formats(),
+		Formats: []app.Format{app.Text, app.Markdown, app.JSON, app.CSV, app.HTML, app.JUnit, app.SARIF, app.Benchfmt,
+			app.Prometheus},
 		Flags: func(fs *flag.FlagSet) {
 			fs.Var(&o.a, "a", "`FILE|DIR`: trace of side A; repeatable for several runs")
 			fs.Var(&o.b, "b", "`FILE|DIR`: trace of side B; repeatable")
@@ -101,15 +96,6 @@ func Program() app.Program {
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
 }
-
-// exit is an error that says with which code the program ends.
-type exit struct {
-	error
-	code int
-}
-
-// ExitCode implements what the programs ask errors for.
-func (e exit) ExitCode() int { return e.code }
 
 // name takes the traces that are named without a flag: both sides, or B where a flag names A.
 func (o *options) name(args []string) error {
@@ -190,7 +176,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 func judged(r *compare.Report, checks *gate.Suite) error {
 	switch {
 	case r.Verdict == compare.NotComparable:
-		return exit{errors.New(r.Text), gate.ExitInconclusive}
+		return app.Exitf(gate.ExitInconclusive, "%s", r.Text)
 	case len(r.Gates) == 0:
 		return nil
 	}
@@ -201,7 +187,7 @@ func judged(r *compare.Report, checks *gate.Suite) error {
 func (o *options) compare() (compare.Options, error) {
 	var out compare.Options
 	for _, s := range o.failOn {
-		g, err := compare.ParseGate(app.RegressionLimit(s))
+		g, err := compare.ParseGate(s)
 		if err != nil {
 			return out, app.Usagef("--fail-on: %w", err)
 		}

@@ -113,7 +113,7 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 	}
 	env.Step("writing "+o.slice, 0, 0)
 	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice,
-		perfetto.CopyOptions{Redact: perfetto.Redaction(o.redact), KeepMetadata: o.keepMetadata})
+		perfetto.CopyOptions{Redact: o.redact, KeepMetadata: o.keepMetadata})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 	env.Notef("wrote %s: %s, %s with %s GPU activities, %s of %s events", o.slice, fileSize(o.slice), what,
 		table.Count(int64(stats.Activities)), table.Count(stats.Kept), table.Count(stats.Kept+stats.Dropped))
 	noteRemoved(env, stats.Removed)
-	if o.redact != (redactFlag{}) {
+	if o.redact != (perfetto.Redaction{}) {
 		env.Notef("%d texts remain in it; read them before you send it:", len(stats.Names))
 		for _, n := range stats.Names {
 			env.Notef("  %s", n)

@@ -56,46 +56,23 @@ func (l *indexList) Set(s string) error {
 	return nil
 }
 
-// redactFlag is a flag with the parts to hide.
-type redactFlag perfetto.Redaction
-
-// redactPart is what can be redacted, by its word.
-type redactPart struct {
-	word string
-	on   *bool
-}
-
-func (r *redactFlag) parts() []redactPart {
-	return []redactPart{{"paths", &r.Paths}, {"names", &r.Names}, {"shapes", &r.Shapes}, {"model-files", &r.ModelFiles}}
-}
-
-// redactAll is the word for all parts.
+// redactAll is the word for all parts of a slice.
 const redactAll = "all"
 
-// String implements flag.Value.
-func (r *redactFlag) String() string {
-	var on []string
-	for _, p := range r.parts() {
-		if *p.on {
-			on = append(on, p.word)
-		}
-	}
-	return strings.Join(on, ",")
-}
-
-// Set implements flag.Value.
-func (r *redactFlag) Set(s string) error {
-	for _, word := range strings.Split(s, ",") {
-		word = strings.TrimSpace(word)
-		known := false
-		for _, p := range r.parts() {
-			if word == p.word || word == redactAll {
-				*p.on, known = true, true
+// redacted returns what reads a list of the parts of a slice to hide.
+func redacted(r *perfetto.Redaction) func(string) error {
+	parts := map[string]*bool{"paths": &r.Paths, "names": &r.Names, "shapes": &r.Shapes, "model-files": &r.ModelFiles}
+	return func(list string) error {
+		for word := range strings.SplitSeq(list, ",") {
+			word = strings.TrimSpace(word)
+			if word == redactAll {
+				*r = perfetto.Redaction{Paths: true, Names: true, Shapes: true, ModelFiles: true}
+			} else if on := parts[word]; on != nil {
+				*on = true
+			} else {
+				return fmt.Errorf("want a list of paths, names, shapes, model-files, or all")
 			}
 		}
-		if !known {
-			return fmt.Errorf("want a list of paths, names, shapes, model-files, or all")
-		}
+		return nil
 	}
-	return nil
 }

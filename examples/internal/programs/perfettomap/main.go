@@ -11,7 +11,6 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -26,7 +25,7 @@ type options struct {
 	minGap       time.Duration
 	slice        string
 	slicePasses  indexList
-	redact       redactFlag
+	redact       perfetto.Redaction
 	open         bool
 	openTimeout  time.Duration
 	allRanks     bool
@@ -61,7 +60,7 @@ func program(m machine) app.Program {
 				"`TIME`: shortest gap that --annotate draws")
 			app.OutputFile(fs, &o.slice, "slice", "`FILE`: write a trace of the pass of --fwd-pass, or of its --layers")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST`: passes that --slice keeps instead, e.g. 2-4")
-			fs.Var(&o.redact, "redact", "`LIST`: what --slice hides: paths, names, shapes, model-files, all")
+			fs.Func("redact", "`LIST`: what --slice hides: paths, names, shapes, model-files, all", redacted(&o.redact))
 			fs.BoolVar(&o.keepMetadata, "keep-metadata", false,
 				"keep metadata: host, user and job names, environment, keys")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass or the first of --layers")
@@ -77,7 +76,7 @@ func (o *options) check() error {
 	switch {
 	case o.pass < -1:
 		return app.Usagef("--fwd-pass %d: want a pass number, or −1 for the steady one", o.pass)
-	case o.slice == "" && o.redact != (redactFlag{}):
+	case o.slice == "" && o.redact != (perfetto.Redaction{}):
 		return app.Usagef("--redact hides parts of a slice: --slice FILE is needed")
 	case o.slice == "" && len(o.slicePasses) > 0:
 		return app.Usagef("--slice-passes needs --slice FILE")
@@ -91,10 +90,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	paths := env.Args
-	if env.Trace != "" {
-		paths = append([]string{env.Trace}, paths...)
-	}
+	paths := env.Paths()
 	if len(paths) > 1 || o.allRanks {
 		return runRanks(ctx, env, o, paths)
 	}
@@ -107,7 +103,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 // runOne prints the map of one trace, and writes copies of it.
 func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	// All lanes: the end of the time axis is the end of the last event of any.
-	a, err := env.Analyze(ctx, trace.Options{})
+	a, err := env.Analyze(ctx)
 	if err != nil {
 		return err
 	}

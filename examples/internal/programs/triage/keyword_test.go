@@ -59,7 +59,7 @@ func fusions(t *testing.T, args ...string) (framework string, rows []string) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(),
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, Program(),
 		append(args, "--fuse-mode", "keyword", "--format", "json")...).Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}

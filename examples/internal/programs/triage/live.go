@@ -43,7 +43,7 @@ func (s *server) define(fs *flag.FlagSet) {
 		"lines say so all the same")
 	s.settings.RequestFlags(fs)
 	s.settings.WindowFlags(fs)
-	s.settings.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
+	s.settings.ProbeFlags(fs)
 }
 
 // check finds wrong usage. formal and mapping are paths that were given.

@@ -33,7 +33,7 @@ func demoFile(t *testing.T) string {
 func TestURL(t *testing.T) {
 	file := demoFile(t)
 	s, dir := apptest.NewLiveServer(t, file, file), apptest.ProfileFolder(t)
-	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2",
+	r := apptest.MustRun(t, Program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2",
 		"--progress")...)
 	for _, want := range []string{"Mode: single-trace", "Framework: SGLang", "Model: Qwen/Qwen3-8B", "TP size: 1",
 		"### extend/prefill", "### decode", filepath.Join(dir, "decode", "17.2-TP-0.trace.json.gz")} {
@@ -59,7 +59,7 @@ func TestURLPair(t *testing.T) {
 		apptest.ProfileFolder(t)
 	args := append(fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir,
 		"--profile-workload", "decode")
-	r := apptest.MustRun(t, program(), append(args, "--format", "json", "--min-share", "0")...)
+	r := apptest.MustRun(t, Program(), append(args, "--format", "json", "--min-share", "0")...)
 	var doc struct {
 		Mode             string
 		MappingFramework string   `json:"mapping_framework"`
@@ -98,12 +98,12 @@ func TestURLPair(t *testing.T) {
 func TestURLWithMappingFile(t *testing.T) {
 	file := demoFile(t)
 	s, dir := apptest.NewLiveServer(t, file, file), apptest.ProfileFolder(t)
-	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir,
+	r := apptest.MustRun(t, Program(), append(fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir,
 		"--profile-workload", "decode")...)
 	if !strings.Contains(r.Stdout, "Mode: mapping-formal") || !strings.Contains(r.Stdout, "Mapping traces: "+file) {
 		t.Errorf("report:\n%.800s", r.Stdout)
 	}
-	r = apptest.Run(t, program(), append(fast, "--url", s.URL, "--mapping-input", "/absent", "--output-dir", dir)...)
+	r = apptest.Run(t, Program(), append(fast, "--url", s.URL, "--mapping-input", "/absent", "--output-dir", dir)...)
 	if r.Code != app.ExitError || len(s.Starts) != 1 {
 		t.Errorf("an absent mapping trace: exit code %d, %d windows; want an error before the capture", r.Code,
 			len(s.Starts))
@@ -118,7 +118,7 @@ func TestOldCommandLines(t *testing.T) {
 
 	// The sub-command, and no folder.
 	s := fresh()
-	r := apptest.MustRun(t, program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2",
+	r := apptest.MustRun(t, Program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2",
 		"--no-profile-by-stage", "--framework", "sglang"}, fast...)...)
 	if !strings.Contains(r.Stderr, "the traces go to "+os.TempDir()) || !strings.Contains(r.Stdout, "Kernel Table") {
 		t.Errorf("stderr %q, stdout %.200q", r.Stderr, r.Stdout)
@@ -126,7 +126,7 @@ func TestOldCommandLines(t *testing.T) {
 	// Folders and prefixes of a pair.
 	m, f := fresh(), fresh()
 	mdir, fdir := apptest.ProfileFolder(t), apptest.ProfileFolder(t)
-	r = apptest.MustRun(t, program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL,
+	r = apptest.MustRun(t, Program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL,
 		"--mapping-output-dir", mdir, "--formal-output-dir", fdir,
 		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles",
 		"--profile-workload", "decode", "--num-steps", "1"}, fast...)...)
@@ -147,12 +147,12 @@ func TestOldCommandLines(t *testing.T) {
 
 // TestNoSuchProcess: what launched work is named.
 func TestNoSuchProcess(t *testing.T) {
-	r := apptest.Run(t, program(), "--pid-substring", "TP-77")
+	r := apptest.Run(t, Program(), "--pid-substring", "TP-77")
 	if r.Code != app.ExitError || !strings.Contains(r.Stderr, `none has "TP-77" in its id, label or name: `) ||
 		strings.HasSuffix(strings.TrimSpace(r.Stderr), ":") {
 		t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
 	}
-	r = apptest.Run(t, program(), "--framework", "tllm")
+	r = apptest.Run(t, Program(), "--framework", "tllm")
 	if r.Code != 0 || !strings.Contains(r.Stdout, "Framework: TensorRT-LLM") {
 		t.Errorf("exit code %d, stdout %.300q", r.Code, r.Stdout)
 	}
@@ -181,7 +181,7 @@ func TestURLErrors(t *testing.T) {
 		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", apptest.ProfileFolder(t)}, app.ExitError,
 			gone.URL},
 	} {
-		r := apptest.Run(t, program(), c.args...)
+		r := apptest.Run(t, Program(), c.args...)
 		if r.Code != c.code || !strings.Contains(r.Stderr, c.says) || strings.Contains(r.Stderr, "triage: capture: ") ||
 			r.Stdout != "" {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %d, %q", c.args, r.Code, r.Stdout, r.Stderr, c.code,
@@ -200,7 +200,7 @@ func TestURLInvalid(t *testing.T) {
 	s := apptest.NewLiveServer(t, file, file)
 	args := append(apptest.FastLive, "--url", s.URL, "--output-dir", apptest.ProfileFolder(t), "--profile-workload",
 		"decode", "--num-steps", "9")
-	r := apptest.Run(t, program(), args...)
+	r := apptest.Run(t, Program(), args...)
 	head := strings.SplitAfterN(r.Stdout, "\n", 8)
 	if len(head) < 8 {
 		t.Fatalf("exit code %d, report %q", r.Code, r.Stdout)
@@ -215,7 +215,7 @@ func TestURLInvalid(t *testing.T) {
 	if r.Code != live.ExitInvalid || !strings.Contains(r.Stdout, "Kernel Table") {
 		t.Errorf("exit code %d, report %.300s", r.Code, r.Stdout)
 	}
-	r = apptest.Run(t, program(), append(args, "--format", "json")...)
+	r = apptest.Run(t, Program(), append(args, "--format", "json")...)
 	var doc struct {
 		Capture struct {
 			Validity string
@@ -226,7 +226,7 @@ func TestURLInvalid(t *testing.T) {
 		doc.Capture.Validity != "INVALID" || len(doc.Capture.Why) == 0 {
 		t.Errorf("exit code %d, %v, %+v", r.Code, err, doc)
 	}
-	if r = apptest.Run(t, program(), append(args, "--allow-invalid")...); r.Code != 0 ||
+	if r = apptest.Run(t, Program(), append(args, "--allow-invalid")...); r.Code != 0 ||
 		!strings.Contains(r.Stdout, "Capture: INVALID") {
 		t.Errorf("--allow-invalid: exit code %d", r.Code)
 	}
@@ -234,7 +234,7 @@ func TestURLInvalid(t *testing.T) {
 
 // TestIgnoredFolders: flags of a live capture are not dropped without a word.
 func TestIgnoredFolders(t *testing.T) {
-	r := apptest.MustRun(t, program(), "--input", demoFile(t), "--mapping-output-dir", "/data/x")
+	r := apptest.MustRun(t, Program(), "--input", demoFile(t), "--mapping-output-dir", "/data/x")
 	if !strings.Contains(r.Stderr, "--mapping-output-dir is ignored") {
 		t.Errorf("stderr %q", r.Stderr)
 	}
@@ -254,7 +254,7 @@ func TestFolderAgainstPasses(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r := apptest.MustRun(t, program(), "--input", path)
+		r := apptest.MustRun(t, Program(), "--input", path)
 		if got := strings.Contains(r.Stderr, "is named decode, and none of its"); got != noted {
 			t.Errorf("%s: noted %v, stderr %s", folder, got, r.Stderr)
 		}

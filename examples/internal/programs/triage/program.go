@@ -48,8 +48,8 @@ type options struct {
 	server                 server
 }
 
-// program returns the program with fresh flags.
-func program() app.Program {
+// Program returns the program with fresh flags.
+func Program() app.Program {
 	o := &options{}
 	return app.Program{
 		Name: "triage",
@@ -333,18 +333,11 @@ func noteFolders(env *app.Env, in triage.Input) {
 
 // read opens the traces at a path and what their server said beside them.
 func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]triage.Source, triage.Server, error) {
-	rec, err := env.Open(ctx, path, strata.Options{Trace: o})
+	rec, server, err := env.OpenServed(ctx, []string{path}, strata.Options{Trace: o})
 	if err != nil {
-		return nil, triage.Server{}, err
+		return nil, server, err
 	}
-	var sources []triage.Source
-	var paths []string
-	for _, p := range rec.Parts {
-		sources = append(sources, triage.Source{Trace: p.Trace, Path: p.Path})
-		paths = append(paths, p.Path)
-	}
-	server, err := triage.ReadBeside(paths...)
-	return sources, server, err
+	return live.Sources(rec), server, nil
 }
 
 // writePprof writes --pprof.

@@ -18,7 +18,7 @@ func TestPublishedOverlap(t *testing.T) {
 	rows := func(args ...string) []triage.OverlapRow {
 		t.Helper()
 		var doc triage.Report
-		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(),
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, Program(),
 			append([]string{"--input", path, "--format", "json"}, args...)...).Stdout), &doc); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestPublishedColumns(t *testing.T) {
 		}
 		return out
 	}
-	got := rows(apptest.MustRun(t, program(), "--input", path, "--overlap-mode", "published").Stdout)
+	got := rows(apptest.MustRun(t, Program(), "--input", path, "--overlap-mode", "published").Stdout)
 	want := rows(string(golden))
 	if len(got) < len(want) || len(want) == 0 {
 		t.Fatalf("%d rows, want %d at least", len(got), len(want))
