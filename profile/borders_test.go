@@ -200,13 +200,13 @@ func TestClimbFromTheTrace(t *testing.T) {
 		write(t, filepath.Join(root, "config.json"), `{"num_hidden_layers":2}`)
 		trace := filepath.Join(root, strings.Repeat("d/", below), "a.json")
 		write(t, trace, "{}")
-		found, err := (&profile.Finder{Getenv: none}).Find(trace)
+		_, source, _, err := profile.FindConfigWith(none, trace)
 		if (err == nil) != want {
 			t.Errorf("%d directories above: %v, want it found: %v", below, err, want)
 			continue
 		}
-		if err == nil && (found.Source == "beside the trace") != (below == 0) {
-			t.Errorf("%d directories above: %s", below, found.Source)
+		if err == nil && (source == "beside the trace") != (below == 0) {
+			t.Errorf("%d directories above: %s", below, source)
 		}
 	}
 }
@@ -226,10 +226,10 @@ func TestCachedModelsByName(t *testing.T) {
 	} {
 		trace := filepath.Join(t.TempDir(), path, "a.json")
 		write(t, trace, "{}")
-		found, err := (&profile.Finder{Getenv: env}).Find(trace)
+		found, _, _, err := profile.FindConfigWith(env, trace)
 		got := ""
 		if err == nil {
-			got = found.Config.NameOrPath
+			got = found.NameOrPath
 		}
 		if got != want {
 			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
@@ -263,8 +263,10 @@ func TestSnapshotsOfACache(t *testing.T) {
 		}
 		write(t, filepath.Join(repo, "refs", "main"), c.ref)
 		env := func(name string) string { return map[string]string{"HF_HUB_CACHE": hub}[name] }
-		found, err := (&profile.Finder{Getenv: env, Model: "acme/decoder"}).Find(t.TempDir())
-		if err != nil || found.Config.NumLayers != c.want {
+		run := t.TempDir()
+		write(t, filepath.Join(run, "server_args.json"), `{"model_path":"acme/decoder"}`)
+		found, _, _, err := profile.FindConfigWith(env, run)
+		if err != nil || found.NumLayers != c.want {
 			t.Errorf("%s: %+v, %v; want snapshot %d", name, found, err, c.want)
 		}
 	}

@@ -1,7 +1,5 @@
 package profile
 
-import ()
-
 // The names of the profiles inference chooses from.
 const (
 	// dsv4 is DeepSeek-V4: compressed sparse and heavily compressed attention

@@ -225,14 +225,14 @@ func (f *fields) number(dst *int, hi int64, names ...string) {
 
 // widest reads an integer field that some models give per layer as a list
 // (Hunyuan's num_experts, Gemma-3n's intermediate_size): the largest is kept.
-func (f *fields) widest(dst *int, hi int64, names ...string) {
+func (f *fields) widest(dst *int, names ...string) {
 	v := f.find(names...)
 	if v.Kind() != listKind {
-		f.number(dst, hi, names...)
+		f.number(dst, maxSize, names...)
 		return
 	}
 	f.known = true
-	for _, n := range v.Ints(0, hi) {
+	for _, n := range v.Ints(0, maxSize) {
 		*dst = max(*dst, n)
 	}
 }
@@ -253,54 +253,39 @@ func (c *Config) sizes(f *fields) {
 	if v := f.find("num_hidden_layers", "n_layers", "num_layers", "n_layer"); v.Given() {
 		c.NumLayers, f.known = v.Integer(1, MaxLayers), true
 	}
-	for _, x := range []struct {
-		dst   *int
-		hi    int64
-		names []string
-	}{
-		{&c.NumNextN, MaxLayers, []string{"num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers",
-			"num_mtp_layers", "num_mtp_modules"}},
-		{&c.NumHashLayers, MaxLayers, []string{"num_hash_layers", "n_hash_layers"}},
-		{&c.VocabSize, maxSize, []string{"vocab_size", "padded_vocab_size"}},
-		{&c.HeadDim, maxSize, []string{"head_dim", "attention_head_dim", "kv_channels"}},
-		{&c.QLoraRank, maxSize, []string{"q_lora_rank"}},
-		{&c.OLoraRank, maxSize, []string{"o_lora_rank"}},
-		{&c.OGroups, maxSize, []string{"o_groups"}},
-		{&c.KVLoraRank, maxSize, []string{"kv_lora_rank"}},
-		{&c.QKNopeDim, maxSize, []string{"qk_nope_head_dim"}},
-		{&c.QKRopeDim, maxSize, []string{"qk_rope_head_dim", "rope_head_dim"}},
-		{&c.VHeadDim, maxSize, []string{"v_head_dim"}},
-		{&c.IndexHeads, maxSize, []string{"index_n_heads"}},
-		{&c.IndexHeadDim, maxSize, []string{"index_head_dim"}},
-		{&c.IndexTopK, maxSize, []string{"index_topk"}},
-		{&c.ChunkSize, maxSize, []string{"attention_chunk_size"}},
-		{&c.SharedIntermediateSize, maxSize, []string{"shared_expert_intermediate_size",
-			"moe_shared_expert_intermediate_size", "shared_intermediate_size"}},
-		{&c.MoELatentSize, maxSize, []string{"moe_latent_size"}},
-		{&c.HCMult, maxSize, []string{"hc_mult"}},
-		{&c.HCSinkhornIters, maxSize, []string{"hc_sinkhorn_iters"}},
-	} {
-		f.number(x.dst, x.hi, x.names...)
-	}
-	for _, x := range []struct {
-		dst   *int
-		names []string
-	}{
-		{&c.HiddenSize, []string{"hidden_size", "dim", "d_model", "n_embd"}},
-		{&c.NumHeads, []string{"num_attention_heads", "n_heads", "n_head"}},
-		{&c.NumKVHeads, []string{"num_key_value_heads", "n_kv_heads", "num_kv_heads", "multi_query_group_num"}},
-		{&c.IntermediateSize, []string{"intermediate_size", "inter_dim", "ffn_hidden_size", "n_inner"}},
-		{&c.NumExperts, []string{"n_routed_experts", "num_experts", "num_local_experts", "num_routed_experts",
-			"moe_num_experts"}},
-		{&c.ExpertsPerToken, []string{"num_experts_per_tok", "experts_per_token", "num_experts_per_token",
-			"n_activated_experts", "moe_topk", "moe_k", "top_k_experts"}},
-		{&c.SharedExperts, []string{"n_shared_experts", "num_shared_experts", "num_shared_expert",
-			"moe_num_shared_experts"}},
-		{&c.MoEIntermediateSize, []string{"moe_intermediate_size", "moe_inter_dim", "expert_ffn_hidden_size",
-			"moe_ffn_hidden_size"}},
-	} {
-		f.widest(x.dst, maxSize, x.names...)
-	}
+	f.number(&c.NumNextN, MaxLayers, "num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers",
+		"num_mtp_layers", "num_mtp_modules")
+	f.number(&c.NumHashLayers, MaxLayers, "num_hash_layers", "n_hash_layers")
+	f.number(&c.VocabSize, maxSize, "vocab_size", "padded_vocab_size")
+	f.number(&c.HeadDim, maxSize, "head_dim", "attention_head_dim", "kv_channels")
+	f.number(&c.QLoraRank, maxSize, "q_lora_rank")
+	f.number(&c.OLoraRank, maxSize, "o_lora_rank")
+	f.number(&c.OGroups, maxSize, "o_groups")
+	f.number(&c.KVLoraRank, maxSize, "kv_lora_rank")
+	f.number(&c.QKNopeDim, maxSize, "qk_nope_head_dim")
+	f.number(&c.QKRopeDim, maxSize, "qk_rope_head_dim", "rope_head_dim")
+	f.number(&c.VHeadDim, maxSize, "v_head_dim")
+	f.number(&c.IndexHeads, maxSize, "index_n_heads")
+	f.number(&c.IndexHeadDim, maxSize, "index_head_dim")
+	f.number(&c.IndexTopK, maxSize, "index_topk")
+	f.number(&c.ChunkSize, maxSize, "attention_chunk_size")
+	f.number(&c.SharedIntermediateSize, maxSize, "shared_expert_intermediate_size",
+		"moe_shared_expert_intermediate_size", "shared_intermediate_size")
+	f.number(&c.MoELatentSize, maxSize, "moe_latent_size")
+	f.number(&c.HCMult, maxSize, "hc_mult")
+	f.number(&c.HCSinkhornIters, maxSize, "hc_sinkhorn_iters")
+	f.widest(&c.HiddenSize, "hidden_size", "dim", "d_model", "n_embd")
+	f.widest(&c.NumHeads, "num_attention_heads", "n_heads", "n_head")
+	f.widest(&c.NumKVHeads, "num_key_value_heads", "n_kv_heads", "num_kv_heads", "multi_query_group_num")
+	f.widest(&c.IntermediateSize, "intermediate_size", "inter_dim", "ffn_hidden_size", "n_inner")
+	f.widest(&c.NumExperts, "n_routed_experts", "num_experts", "num_local_experts", "num_routed_experts",
+		"moe_num_experts")
+	f.widest(&c.ExpertsPerToken, "num_experts_per_tok", "experts_per_token", "num_experts_per_token",
+		"n_activated_experts", "moe_topk", "moe_k", "top_k_experts")
+	f.widest(&c.SharedExperts, "n_shared_experts", "num_shared_experts", "num_shared_expert",
+		"moe_num_shared_experts")
+	f.widest(&c.MoEIntermediateSize, "moe_intermediate_size", "moe_inter_dim", "expert_ffn_hidden_size",
+		"moe_ffn_hidden_size")
 	c.window(f)
 	c.derive(f)
 }

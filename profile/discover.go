@@ -16,28 +16,6 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// foundConfig is a config.json that belongs to a trace, and how it was found.
-type foundConfig struct {
-	// Config is the parsed file; its Path names it.
-	Config *Config
-	// Source says how it was found, for people: "beside the trace", "in a parent
-	// directory of the trace", "model_path of …/server_args.json", "Hugging Face
-	// cache, named by …/server_args.json".
-	Source string
-	// Tried lists what was looked at and passed over before, and why, in order.
-	Tried []string
-}
-
-// finder looks for config files. The zero value is ready to use.
-type finder struct {
-	// Getenv reads an environment variable; default os.Getenv. Read are
-	// HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME, XDG_CACHE_HOME and HOME (on
-	// Windows USERPROFILE).
-	Getenv func(string) string
-	// Model names the model, as a directory or hub id, when the caller knows it.
-	Model string
-}
-
 // FindConfig looks for the config.json of the model that a trace (file or
 // directory) was recorded from: in the trace's directory and then in each parent,
 // nearest first, a config.json, then what a server_args.json there names as its
@@ -47,39 +25,30 @@ type finder struct {
 // it was found, for people: "beside the trace", "Hugging Face cache, named by
 // …/server_args.json"; the config's Path names the file.
 func FindConfig(tracePath string) (c *Config, source string, err error) {
-	f, err := (&finder{}).Find(tracePath)
-	if err != nil {
-		return nil, "", err
-	}
-	return f.Config, f.Source, nil
+	s := &search{getenv: os.Getenv}
+	err = s.find(tracePath)
+	return s.config, s.source, err
 }
 
 // maxParents bounds the climb from the trace's directory.
 const maxParents = 64
 
-// Find looks for the config.json of the model that a trace (file or directory)
-// was recorded from: in the trace's directory and then in each parent, nearest
-// first, a config.json, then what a server_args.json there names as its model: a
-// directory, or a hub id that the Hugging Face cache holds. A model the caller
-// named is looked up before all that. A config.json that is not a model's, or is
-// broken, is passed over and listed in Tried. Last, a model of the Hugging Face
-// cache whose name is in the trace's path is taken.
-//
-// When there is none the error wraps [ErrNoConfig] and says what was tried and
-// what to do.
-func (f *finder) Find(tracePath string) (*foundConfig, error) {
-	s := search{getenv: f.Getenv}
-	if s.getenv == nil {
-		s.getenv = os.Getenv
-	}
-	if f.Model != "" {
-		if found := s.model(f.Model, "", "", "the model given"); found != nil {
-			return found, nil
-		}
-	}
+// search is one run of [FindConfig].
+type search struct {
+	// getenv reads an environment variable: HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME, XDG_CACHE_HOME and HOME (on
+	// Windows USERPROFILE).
+	getenv func(string) string
+	config *Config  // once it is found
+	source string   // how, for people
+	tried  []string // what was looked at and passed over before, and why, in order
+}
+
+// find is [FindConfig]. A config.json that is not a model's, or is broken, is passed over. Where there is none the
+// error says what was tried and what to do.
+func (s *search) find(tracePath string) error {
 	dir, err := filepath.Abs(tracePath)
 	if err != nil {
-		return nil, fmt.Errorf("profile: %w", err)
+		return fmt.Errorf("profile: %w", err)
 	}
 	if !isDir(dir) {
 		dir = filepath.Dir(dir)
@@ -89,11 +58,9 @@ func (f *finder) Find(tracePath string) (*foundConfig, error) {
 		if level > 0 {
 			where = "in a parent directory of the trace"
 		}
-		if found := s.config(filepath.Join(dir, framework.ConfigFile), where); found != nil {
-			return found, nil
-		}
-		if found := s.serverArgs(filepath.Join(dir, framework.ServerArgsFile)); found != nil {
-			return found, nil
+		if s.load(filepath.Join(dir, framework.ConfigFile), where) ||
+			s.serverArgs(filepath.Join(dir, framework.ServerArgsFile)) {
+			return nil
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -101,22 +68,16 @@ func (f *finder) Find(tracePath string) (*foundConfig, error) {
 		}
 		dir = up
 	}
-	if found := s.cachedByName(tracePath); found != nil {
-		return found, nil
+	if s.cachedByName(tracePath) {
+		return nil
 	}
 	msg := "none beside the trace or in its parent directories, no server_args.json there names a model on this " +
 		"machine, and the Hugging Face cache holds none that the trace's path names"
 	if len(s.tried) > 0 {
 		msg += " (passed over: " + strings.Join(s.tried, "; ") + ")"
 	}
-	return nil, fmt.Errorf("profile: %w: %s; give the config or name a profile, else layers are found from the trace "+
+	return fmt.Errorf("profile: %w: %s; give the config or name a profile, else layers are found from the trace "+
 		"alone", ErrNoConfig, msg)
-}
-
-// search is one run of a Finder.
-type search struct {
-	getenv func(string) string
-	tried  []string
 }
 
 func (s *search) pass(what string, err error) {
@@ -131,44 +92,42 @@ func (s *search) pass(what string, err error) {
 	s.tried = append(s.tried, what+": "+err.Error())
 }
 
-// config loads a config.json if there is one.
-func (s *search) config(path, source string) *foundConfig {
+// load takes a config.json if there is one.
+func (s *search) load(path, source string) bool {
 	c, err := LoadConfig(path)
 	switch {
 	case err == nil:
-		return &foundConfig{Config: c, Source: source, Tried: s.tried}
+		s.config, s.source = c, source
 	case !errors.Is(err, fs.ErrNotExist):
 		s.pass(path, err)
 	}
-	return nil
+	return err == nil
 }
 
-func (s *search) serverArgs(path string) *foundConfig {
+func (s *search) serverArgs(path string) bool {
 	a, err := LoadServerArgs(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.pass(path, err)
 		}
-		return nil
+		return false
 	}
 	if a.Model == "" {
 		s.pass(path, errors.New("names no model"))
-		return nil
+		return false
 	}
 	return s.model(a.Model, a.Revision, filepath.Dir(path), path)
 }
 
 // model looks a model up that named gave: as a directory (relative ones below
 // base), then in the Hugging Face cache.
-func (s *search) model(model, revision, base, named string) *foundConfig {
+func (s *search) model(model, revision, base, named string) bool {
 	dir := model
-	if !filepath.IsAbs(dir) && base != "" {
+	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(base, dir)
 	}
-	if isDir(dir) {
-		if found := s.config(filepath.Join(dir, framework.ConfigFile), "model_path of "+named); found != nil {
-			return found
-		}
+	if isDir(dir) && s.load(filepath.Join(dir, framework.ConfigFile), "model_path of "+named) {
+		return true
 	}
 	// A path of somebody's Hugging Face cache names the model too.
 	id := model
@@ -178,14 +137,14 @@ func (s *search) model(model, revision, base, named string) *foundConfig {
 	}
 	if !hubID.MatchString(id) || strings.Contains(id, "..") {
 		s.pass(named, fmt.Errorf("names the model %s, which is no directory here", excerpt([]byte(model))))
-		return nil
+		return false
 	}
-	if found := s.cached(id, revision, "named by "+named); found != nil {
-		return found
+	if s.cached(id, revision, "named by "+named) {
+		return true
 	}
 	s.pass(named, fmt.Errorf("names the model %s, which is neither a directory here nor in the Hugging Face cache",
 		excerpt([]byte(model))))
-	return nil
+	return false
 }
 
 // hubID is the form of an id on the Hugging Face hub.
@@ -211,17 +170,17 @@ func (s *search) hubs() []string {
 }
 
 // cached loads the config.json of a hub id from the cache; how says who named it.
-func (s *search) cached(id, revision, how string) *foundConfig {
+func (s *search) cached(id, revision, how string) bool {
 	for _, hub := range s.hubs() {
 		repo := filepath.Join(hub, "models--"+strings.ReplaceAll(id, "/", "--"))
 		for _, snap := range snapshots(repo, revision) {
-			if found := s.config(filepath.Join(snap, framework.ConfigFile), "Hugging Face cache, "+how); found != nil {
-				found.Config.NameOrPath = cmp.Or(found.Config.NameOrPath, id)
-				return found
+			if s.load(filepath.Join(snap, framework.ConfigFile), "Hugging Face cache, "+how) {
+				s.config.NameOrPath = cmp.Or(s.config.NameOrPath, id)
+				return true
 			}
 		}
 	}
-	return nil
+	return false
 }
 
 // snapshots returns the snapshot directories of a cached repository: the one its
@@ -263,10 +222,10 @@ const minModelName = 5
 
 // cachedByName takes the cached model with the longest name that occurs in the
 // trace's file or directory names, both reduced to letters and digits.
-func (s *search) cachedByName(tracePath string) *foundConfig {
+func (s *search) cachedByName(tracePath string) bool {
 	path, err := filepath.Abs(tracePath)
 	if err != nil {
-		return nil
+		return false
 	}
 	at := reduced(path)
 	best, bestLen := "", minModelName-1
@@ -288,7 +247,7 @@ func (s *search) cachedByName(tracePath string) *foundConfig {
 		}
 	}
 	if best == "" {
-		return nil
+		return false
 	}
 	return s.cached(best, "", best+" is in the trace's path")
 }

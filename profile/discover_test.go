@@ -31,8 +31,7 @@ func TestFindConfig(t *testing.T) {
 		name   string
 		files  map[string]string
 		env    []string // values beginning with ./ are below the test's directory
-		model  string
-		want   string // path found, "" for none
+		want   string   // path found, "" for none
 		source string
 		tried  string
 	}{
@@ -66,10 +65,6 @@ func TestFindConfig(t *testing.T) {
 			"run/server_args.json": `{"model_path": "/data/hf/hub/models--Org--Model-1/snapshots/cccccccc"}`,
 			"home/.cache/huggingface/hub/models--Org--Model-1/snapshots/cccccccc/config.json": cfg("4"),
 		}, env: []string{"HOME", "./home"}, want: "home/.cache/huggingface/hub/models--Org--Model-1/snapshots/cccccccc/config.json"},
-		{name: "the caller names the model", model: "Org/Model-1", files: map[string]string{
-			"config.json": cfg("9"), "hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json": cfg("4"),
-		}, env: []string{"HF_HUB_CACHE", "./hub"}, want: "hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json",
-			source: "the model given"},
 		{name: "a model that is nowhere", files: map[string]string{"run/server_args.json": `{"model_path": "/no/such"}`,
 			"config.json": cfg("9")},
 			want: "config.json", tried: "names the model /no/such, which is no directory here"},
@@ -90,26 +85,25 @@ func TestFindConfig(t *testing.T) {
 			for i := 1; i < len(vars); i += 2 {
 				vars[i] = filepath.Join(root, vars[i])
 			}
-			f := profile.Finder{Getenv: env(vars...), Model: tt.model}
-			found, err := f.Find(filepath.Join(root, trace))
+			found, source, tried, err := profile.FindConfigWith(env(vars...), filepath.Join(root, trace))
 			if tt.want == "" {
 				if !errors.Is(err, profile.ErrNoConfig) || !strings.Contains(err.Error(), tt.tried) ||
 					!strings.Contains(err.Error(), "name a profile") {
-					t.Fatalf("Find = %+v, %v; want ErrNoConfig, %q and what to do", found, err, tt.tried)
+					t.Fatalf("found %+v, %v; want ErrNoConfig, %q and what to do", found, err, tt.tried)
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := filepath.Join(root, tt.want); found.Config.Path != want {
-				t.Errorf("found %s (%s), want %s", found.Config.Path, found.Source, want)
+			if want := filepath.Join(root, tt.want); found.Path != want {
+				t.Errorf("found %s (%s), want %s", found.Path, source, want)
 			}
-			if !strings.Contains(found.Source, tt.source) {
-				t.Errorf("Source = %q, want %q in it", found.Source, tt.source)
+			if !strings.Contains(source, tt.source) {
+				t.Errorf("source %q, want %q in it", source, tt.source)
 			}
-			if !strings.Contains(strings.Join(found.Tried, "; "), tt.tried) {
-				t.Errorf("Tried = %q, want %q in it", found.Tried, tt.tried)
+			if !strings.Contains(strings.Join(tried, "; "), tt.tried) {
+				t.Errorf("passed over %q, want %q in it", tried, tt.tried)
 			}
 		})
 	}
@@ -124,16 +118,15 @@ func TestFindConfigByName(t *testing.T) {
 	for _, id := range []string{"Qwen--Qwen3-8B", "Other--qwen3", "Org--gpt2", "Qwen--Qwen3-8B-decode-x"} {
 		write(t, filepath.Join(root, "hub", "models--"+id, "snapshots", "aaaaaaaa", "config.json"), cfg("36"))
 	}
-	f := profile.Finder{Getenv: env("HF_HUB_CACHE", filepath.Join(root, "hub"))}
-	found, err := f.Find(trace)
+	cache := env("HF_HUB_CACHE", filepath.Join(root, "hub"))
+	found, source, _, err := profile.FindConfigWith(cache, trace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Config.Name() != "Qwen/Qwen3-8B" || !strings.Contains(found.Source,
-		"Qwen/Qwen3-8B is in the trace's path") {
-		t.Errorf("found %s: %s", found.Config.Name(), found.Source)
+	if found.Name() != "Qwen/Qwen3-8B" || !strings.Contains(source, "Qwen/Qwen3-8B is in the trace's path") {
+		t.Errorf("found %s: %s", found.Name(), source)
 	}
-	if _, err := f.Find(filepath.Join(root, "gpt2.json")); !errors.Is(err, profile.ErrNoConfig) {
+	if _, _, _, err := profile.FindConfigWith(cache, filepath.Join(root, "gpt2.json")); !errors.Is(err, profile.ErrNoConfig) {
 		t.Errorf("Find by a name of four letters: %v, want ErrNoConfig", err)
 	}
 }

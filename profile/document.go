@@ -177,9 +177,6 @@ func (o object) Fail(field, format string, args ...any) {
 	}
 }
 
-// Has reports whether a field is present and not null.
-func (o object) Has(field string) bool { return o.Field(field).Given() }
-
 // value is the value of a field. Of one that is not given, or not as it must be, everything is empty.
 type value struct {
 	in  object

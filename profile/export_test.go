@@ -23,7 +23,12 @@ const DSV3 = dsv3
 const FFNMoE = ffnMoE
 const Generic = generic
 
-type Finder = finder
+// FindConfigWith is FindConfig under another environment, with what was passed over.
+func FindConfigWith(getenv func(string) string, tracePath string) (c *Config, source string, tried []string, err error) {
+	s := &search{getenv: getenv}
+	err = s.find(tracePath)
+	return s.config, s.source, s.tried, err
+}
 
 // UniversalRules are universalRules.
 func UniversalRules() []RuleSpec { return universalRules }

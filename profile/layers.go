@@ -203,24 +203,16 @@ func (c *Config) uniformMixer() {
 // (0 linear, i.e. lightning attention, 1 full) and MiMo-V2's
 // hybrid_layer_pattern (0 full, 1 sliding).
 func (c *Config) mixersByType(f *fields) bool {
-	for _, list := range []struct {
-		field  string
-		others string
-		full   int
-	}{
-		{"attn_type_list", mixerLinear, 1},
-		{"hybrid_layer_pattern", mixerSliding, 0},
-	} {
-		given := f.find(list.field)
+	codes := func(given value, others string, full int) bool {
 		if !given.Given() || given.Kind() == stringKind {
-			continue // hybridPattern's form
+			return false // hybridPattern's form
 		}
 		if v := given.Ints(0, 1); c.fits(given, len(v)) {
-			c.setMixers(list.others, func(i int) bool { return v[i] == list.full })
+			c.setMixers(others, func(i int) bool { return v[i] == full })
 		}
 		return true
 	}
-	return false
+	return codes(f.find("attn_type_list"), mixerLinear, 1) || codes(f.find("hybrid_layer_pattern"), mixerSliding, 0)
 }
 
 // mixersByIndex reads lists of the layers that attend: Bamba's
@@ -260,22 +252,17 @@ func (c *Config) attendAt(list value, base int, other string) {
 
 // mixersByInterval reads rules of the form "every n-th layer attends in full".
 func (c *Config) mixersByInterval(f *fields) bool {
-	for _, rule := range []struct {
-		field  string
-		others string
-		when   bool
-	}{
-		{"full_attention_interval", mixerLinear, true},                // Qwen3-Next
-		{"sliding_window_pattern", mixerSliding, c.SlidingWindow > 0}, // Gemma-3, Cohere2
-		{"no_rope_layer_interval", mixerChunked, c.ChunkSize > 0},     // Llama-4
-	} {
-		if given := f.of(numberKind, rule.field); given.Given() && rule.when {
+	every := func(field, others string) bool {
+		given := f.of(numberKind, field)
+		if given.Given() {
 			n := max(given.Integer(1, MaxLayers), 1)
-			c.setMixers(rule.others, func(i int) bool { return (i+1)%n == 0 })
-			return true
+			c.setMixers(others, func(i int) bool { return (i+1)%n == 0 })
 		}
+		return given.Given()
 	}
-	return false
+	return every("full_attention_interval", mixerLinear) || // Qwen3-Next
+		c.SlidingWindow > 0 && every("sliding_window_pattern", mixerSliding) || // Gemma-3, Cohere2
+		c.ChunkSize > 0 && every("no_rope_layer_interval", mixerChunked) // Llama-4
 }
 
 // setMixers makes the layers that full says full attention, the others other.

@@ -273,8 +273,10 @@ func TestModelsOfTheHub(t *testing.T) {
 			"config.json")
 		mustWrite(t, file, `{"num_hidden_layers":2}`)
 		env := func(name string) string { return map[string]string{"HF_HUB_CACHE": hub}[name] }
-		found, err := (&finder{Getenv: env, Model: path}).Find(t.TempDir())
-		if err != nil || found.Config.NameOrPath != want {
+		run := t.TempDir()
+		mustWrite(t, filepath.Join(run, "server_args.json"), `{"model_path":"`+path+`"}`)
+		found, _, _, err := FindConfigWith(env, run)
+		if err != nil || found.NameOrPath != want {
 			t.Errorf("%s: %+v, %v; want %s", path, found, err, want)
 		}
 	}
@@ -282,8 +284,8 @@ func TestModelsOfTheHub(t *testing.T) {
 	mustWrite(t, filepath.Join(hub, "models--acme--long--name", "snapshots", "0123456", "config.json"),
 		`{"num_hidden_layers":2}`)
 	env := func(name string) string { return map[string]string{"HF_HUB_CACHE": hub}[name] }
-	if found, err := (&finder{Getenv: env}).Find(filepath.Join(t.TempDir(), "run-of-long-name.json")); err != nil ||
-		found.Config.NameOrPath != "acme/long--name" {
+	found, _, _, err := FindConfigWith(env, filepath.Join(t.TempDir(), "run-of-long-name.json"))
+	if err != nil || found.NameOrPath != "acme/long--name" {
 		t.Errorf("by its name: %+v, %v", found, err)
 	}
 }

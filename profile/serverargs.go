@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"io"
 	"slices"
 )
@@ -60,26 +61,12 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 		f.objects = []object{c.Object(), o}
 	}
 	a := &ServerArgs{}
-	for _, x := range []struct {
-		dst   *string
-		names []string
-	}{
-		{&a.Model, []string{"model_path", "model", "model_dir"}},
-		{&a.Framework, []string{"framework"}},
-		{&a.Revision, []string{"revision"}},
-	} {
-		*x.dst = f.find(x.names...).Text()
-	}
-	for _, x := range []struct {
-		dst   *int
-		names []string
-	}{
-		{&a.TPSize, []string{"tp_size", "tensor_parallel_size", "tp"}},
-		{&a.EPSize, []string{"ep_size", "expert_parallel_size", "moe_expert_parallel_size", "ep"}},
-		{&a.DPSize, []string{"dp_size", "data_parallel_size", "dp"}},
-	} {
-		f.number(x.dst, maxRanks, x.names...)
-	}
+	a.Model = f.find("model_path", "model", "model_dir").Text()
+	a.Framework = f.find("framework").Text()
+	a.Revision = f.find("revision").Text()
+	f.number(&a.TPSize, maxRanks, "tp_size", "tensor_parallel_size", "tp")
+	f.number(&a.EPSize, maxRanks, "ep_size", "expert_parallel_size", "moe_expert_parallel_size", "ep")
+	f.number(&a.DPSize, maxRanks, "dp_size", "data_parallel_size", "dp")
 	a.modes(f)
 	if err := o.Err(); err != nil {
 		return nil, err
@@ -90,19 +77,15 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 // modes reads how the server runs the model: whether its decode steps replay graphs, and whether it compiles the model.
 // What the arguments do not say stays nil.
 func (a *ServerArgs) modes(f *fields) {
-	var disabled, eager, graphs, compile *bool
-	for _, x := range []struct {
-		dst  **bool
-		name string
-	}{
-		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"},
-		{&compile, "enable_torch_compile"},
-	} {
-		if v := f.of(boolKind, x.name); v.Given() {
-			on := v.Flag()
-			*x.dst = &on
+	said := func(name string) *bool {
+		v := f.of(boolKind, name)
+		if !v.Given() {
+			return nil
 		}
+		on := v.Flag()
+		return &on
 	}
+	disabled, eager, graphs := said("disable_cuda_graph"), said("enforce_eager"), said("use_cuda_graph")
 	not := func(b *bool) *bool {
 		v := !*b
 		return &v
@@ -115,9 +98,7 @@ func (a *ServerArgs) modes(f *fields) {
 	case graphs != nil:
 		a.Graphs = graphs
 	}
-	if compile != nil {
-		a.Compile = compile
-	}
+	a.Compile = cmp.Or(said("enable_torch_compile"), a.Compile)
 	a.Graphs = orSection(f, "cuda_graph_config", a.Graphs) // TensorRT-LLM
 	a.Compile = orSection(f, "torch_compile_config", a.Compile)
 	a.compilation(f)

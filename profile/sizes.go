@@ -34,27 +34,12 @@ type Recurrent struct {
 
 // details reads what the plan of a model needs beyond its sizes.
 func (c *Config) details(f *fields) {
-	for _, x := range []struct {
-		dst   *string
-		names []string
-	}{
-		{&c.DType, []string{"torch_dtype", "dtype"}},
-		{&c.ExpertDType, []string{"expert_dtype"}},
-		{&c.Activation, []string{"hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function"}},
-	} {
-		*x.dst = f.of(stringKind, x.names...).Text()
-	}
-	c.DType, c.ExpertDType = shortDType(c.DType), shortDType(c.ExpertDType)
-	for _, x := range []struct {
-		dst   *bool
-		names []string
-	}{
-		{&c.TiedEmbeddings, []string{"tie_word_embeddings"}},
-		{&c.AttentionBias, []string{"attention_bias", "qkv_bias", "add_qkv_bias"}},
-		{&c.GatedAttention, []string{"attn_output_gate"}},
-	} {
-		*x.dst = f.truth(x.names...)
-	}
+	c.DType = shortDType(f.word("torch_dtype", "dtype"))
+	c.ExpertDType = shortDType(f.word("expert_dtype"))
+	c.Activation = f.word("hidden_act", "mlp_hidden_act", "hidden_activation", "activation_function")
+	c.TiedEmbeddings = f.truth("tie_word_embeddings")
+	c.AttentionBias = f.truth("attention_bias", "qkv_bias", "add_qkv_bias")
+	c.GatedAttention = f.truth("attn_output_gate")
 	if !f.find("attn_output_gate").Given() && strings.HasPrefix(c.ModelType, "qwen3_next") {
 		c.GatedAttention = true // in its code, not in its config
 	}
@@ -65,6 +50,9 @@ func (c *Config) details(f *fields) {
 	c.recurrent(f)
 	c.quantization(f)
 }
+
+// word reads a string under one of its names.
+func (f *fields) word(names ...string) string { return f.of(stringKind, names...).Text() }
 
 // truth reads a flag under one of its names. Some models give a list or a string where others have a flag.
 func (f *fields) truth(names ...string) bool { return f.of(boolKind, names...).Flag() }
@@ -84,36 +72,25 @@ var shortDTypes = map[string]string{"bfloat16": "bf16", "float16": "fp16", "half
 // recurrent reads the sizes of linear attention (Qwen3-Next, Kimi-Linear) and of
 // state spaces (Nemotron-H, Bamba, Granite, Jamba).
 func (c *Config) recurrent(f *fields) {
-	r := Recurrent{}
-	for _, x := range []struct {
-		dst   *int
-		names []string
-	}{
-		{&r.KeyHeads, []string{"linear_num_key_heads", "n_groups", "mamba_n_groups"}},
-		{&r.KeyDim, []string{"linear_key_head_dim", "ssm_state_size", "mamba_d_state", "state_size"}},
-		{&r.ValueHeads, []string{"linear_num_value_heads", "mamba_num_heads", "mamba_n_heads"}},
-		{&r.ValueDim, []string{"linear_value_head_dim", "mamba_head_dim", "mamba_d_head"}},
-		{&r.Conv, []string{"linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"}},
-	} {
-		*x.dst = f.of(numberKind, x.names...).Integer(0, maxSize) // "auto" in Bamba
+	size := func(names ...string) int { // "auto" in Bamba
+		return f.of(numberKind, names...).Integer(0, maxSize)
+	}
+	r := Recurrent{
+		KeyHeads:   size("linear_num_key_heads", "n_groups", "mamba_n_groups"),
+		KeyDim:     size("linear_key_head_dim", "ssm_state_size", "mamba_d_state", "state_size"),
+		ValueHeads: size("linear_num_value_heads", "mamba_num_heads", "mamba_n_heads"),
+		ValueDim:   size("linear_value_head_dim", "mamba_head_dim", "mamba_d_head"),
+		Conv:       size("linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv", "conv_L_cache"),
 	}
 	if given := f.of(objectKind, "linear_attn_config"); given.Given() {
 		lin := given.Object()
-		for _, x := range []struct {
-			dst  []*int
-			name string
-		}{
-			{[]*int{&r.KeyHeads, &r.ValueHeads}, "num_heads"},
-			{[]*int{&r.KeyDim, &r.ValueDim}, "head_dim"},
-			{[]*int{&r.Conv}, "short_conv_kernel_size"},
-		} {
-			if v := lin.Field(x.name); v.Given() {
-				for _, d := range x.dst {
-					*d = v.Integer(0, maxSize)
-				}
-			}
-		}
-		if lin.Has("kda_layers") {
+		own := &fields{objects: []object{lin}}
+		own.number(&r.KeyHeads, maxSize, "num_heads")
+		own.number(&r.ValueHeads, maxSize, "num_heads")
+		own.number(&r.KeyDim, maxSize, "head_dim")
+		own.number(&r.ValueDim, maxSize, "head_dim")
+		own.number(&r.Conv, maxSize, "short_conv_kernel_size")
+		if lin.Field("kda_layers").Given() {
 			r.GateRank = r.KeyDim // not in the config: the gates' rank is a head's size in the model's code
 		}
 	}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -140,58 +141,45 @@ func (c *Config) attention() string {
 		has[l.Mixer] = true
 	}
 	var parts []string
-	add := func(s string) { parts = append(parts, s) }
+	add := func(word string, is bool) {
+		if is {
+			parts = append(parts, word)
+		}
+	}
 	if len(c.CompressRatios) > 0 {
-		if has[mixerCSA] {
-			add("CSA")
-		}
-		if has[mixerHCA] {
-			add("HCA")
-		}
-		if has[mixerCompressed] || len(c.Layers) == 0 {
-			add("compressed")
-		}
-		if has[mixerSliding] {
-			add("sliding window")
-		}
+		add("CSA", has[mixerCSA])
+		add("HCA", has[mixerHCA])
+		add("compressed", has[mixerCompressed] || len(c.Layers) == 0)
+		add("sliding window", has[mixerSliding])
 		return strings.Join(parts, " + ")
 	}
+	add(c.heads(has), true)
+	add("sliding window", has[mixerSliding])
+	add("chunked", has[mixerChunked])
+	add("linear attention", has[mixerLinear])
+	add("Mamba", has[mixerMamba] || has[mixerHybrid])
+	add("short convolution", has[mixerConv])
+	return cmp.Or(strings.Join(table.Known(parts...), " + "), "unknown")
+}
+
+// heads names how the heads of attention share keys and values, "" where nothing attends or the config does not say.
+func (c *Config) heads(has map[string]bool) string {
 	switch {
 	case has[mixerMLA] && c.IndexTopK > 0:
-		add("sparse MLA (DSA)")
+		return "sparse MLA (DSA)"
 	case has[mixerMLA] || c.KVLoraRank > 0:
-		add("MLA")
-	case len(c.Layers) > 0 && !has[mixerFull] && !has[mixerSliding] && !has[mixerChunked] && !has[mixerHybrid]:
-		// nothing attends
-	case c.NumHeads == 0:
+		return "MLA"
+	case c.NumHeads == 0,
+		len(c.Layers) > 0 && !has[mixerFull] && !has[mixerSliding] && !has[mixerChunked] && !has[mixerHybrid]:
+		return ""
 	case c.NumKVHeads == 0:
-		add("attention") // KV heads not given: models differ in what that means
+		return "attention" // KV heads not given: models differ in what that means
 	case c.NumKVHeads == c.NumHeads:
-		add("MHA")
+		return "MHA"
 	case c.NumKVHeads == 1:
-		add("MQA")
-	default:
-		add("GQA")
+		return "MQA"
 	}
-	if has[mixerSliding] {
-		add("sliding window")
-	}
-	if has[mixerChunked] {
-		add("chunked")
-	}
-	if has[mixerLinear] {
-		add("linear attention")
-	}
-	if has[mixerMamba] || has[mixerHybrid] {
-		add("Mamba")
-	}
-	if has[mixerConv] {
-		add("short convolution")
-	}
-	if len(parts) == 0 {
-		return "unknown"
-	}
-	return strings.Join(parts, " + ")
+	return "GQA"
 }
 
 // Lines renders the summary as text, one line a topic, in a fixed order. Lines

@@ -6,4 +6,4 @@ import (
 	"github.com/llmstrata/strata/examples/internal/apptest"
 )
 
-func TestHTML(t *testing.T) { apptest.HTML(t, program) }
+func TestHTML(t *testing.T) { apptest.HTML(t, Program) }
