@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
@@ -74,11 +75,11 @@ type Run struct {
 // returns a [layer.ErrNoKernels] for a trace without kernels, and ctx's error when
 // cancelled; a trace without steps gives a Run with SteadySteps 0 and a note.
 func Breakdown(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*Run, error) {
-	one, _ := o.sides()
-	return breakdown(ctx, a, &o, one)
+	return o.breakdown(ctx, a, 0)
 }
 
-func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is side) (*Run, error) {
+// breakdown is that of the baseline, side 0, or of the target.
+func (o *BreakdownOptions) breakdown(ctx context.Context, a *layer.Analysis, side int) (*Run, error) {
 	w, err := newRecording(ctx, a)
 	if err != nil {
 		return nil, err
@@ -87,12 +88,12 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is s
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &Run{Label: is.label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks,
+	r := &Run{Label: o.label(side), Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks,
 		MaxGeneration: -1, Notes: []string{}}
 	if r.Ranks <= 0 {
 		r.Ranks = w.ranks()
 	}
-	r.TPSize = tensorSize(o.Ranks, is.tpSize, r.Ranks)
+	r.TPSize = tensorSize(o.Ranks, o.TPSizes[side], r.Ranks)
 	if ds := w.t.Meta().Devices; w.only != nil {
 		r.GPU = a.Devices[0].GPU
 	} else if len(ds) > 0 {
@@ -259,7 +260,7 @@ func (w *recording) kernels() iter.Seq[trace.Event] {
 // Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time
 // of each range, annotation or, without any, Python frame. It returns a [layer.ErrNoKernels] for a trace without
 // kernels, and ctx's error when cancelled.
-func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compare.Host, error) {
+func Series(ctx context.Context, a *layer.Analysis) (*compare.Host, error) {
 	w, err := newRecording(ctx, a)
 	if err != nil {
 		return nil, err
@@ -273,7 +274,7 @@ func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compar
 		h.Passes, h.Walls = append(h.Passes, all[i].Pass), append(h.Walls, time.Duration(p.Len()))
 	}
 	if len(all) > 0 {
-		t := newTally(w, compare.RangeKind, windows, max(o.Ranks, w.ranks()))
+		t := newTally(w, compare.RangeKind, windows, w.ranks())
 		t.findWaits()
 		t.addRanges()
 		h.Operations = seriesOf(t.operations())
@@ -340,33 +341,15 @@ type BreakdownOptions struct {
 	TPSizes [2]int
 	// Ranks is the number by which times summed over ranks are divided; 0: the number of devices with work.
 	Ranks int
-	// MinChange is the share of the baseline's wall time per step below which a difference is not called a regression
-	// even if it is significant; nil: 0.03, what two runs of one server differ by.
-	MinChange *float64
 }
 
-// side is what is known about one run.
-type side struct {
-	label  string
-	tpSize int
+// label is what a side is called.
+func (o *BreakdownOptions) label(side int) string {
+	return cmp.Or(o.Labels[side], [2]string{"baseline", "target"}[side])
 }
 
-func (o *BreakdownOptions) change() float64 {
-	if o.MinChange != nil {
-		return *o.MinChange
-	}
-	return 0 // the comparison's own
-}
-
-// sides are the baseline and the target.
-func (o *BreakdownOptions) sides() (baseline, target side) {
-	return side{cmp.Or(o.Labels[0], "baseline"), o.TPSizes[0]}, side{cmp.Or(o.Labels[1], "target"), o.TPSizes[1]}
-}
-
-// Constants of the published root-cause analysis.
-const (
-	iterationGap = time.Millisecond // between all-reduces: a new iteration
-)
+// iterationGap is, in the published root-cause analysis, the time between all-reduces of two iterations.
+const iterationGap = time.Millisecond
 
 // Lengths of the lists in text reports. Totals are summed before they are cut.
 const (
@@ -378,7 +361,7 @@ const (
 // WriteText writes what a step of the run is made of.
 func (r *Run) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	b.Heading(1, "Run %s (TP size %s%s)", r.Label, sizeWord(r.TPSize), prefixed(", ", r.GPU))
+	b.Heading(1, "Run %s (%s)", r.Label, strings.Join(table.Known("TP size "+sizeWord(r.TPSize), r.GPU), ", "))
 	t := table.New(table.Text("per step"), table.Number("value"))
 	t.Row("iterations / of common size / benchmark",
 		fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
@@ -411,13 +394,6 @@ func (r *Run) WriteText(w io.Writer) error {
 		b.Say("Note: %s", n)
 	}
 	return b.Flush()
-}
-
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-	return prefix + s
 }
 
 type namedFigure struct {

@@ -69,26 +69,23 @@ type Comparison struct {
 // whether the time is lost between the steps or in them. It returns
 // a [layer.ErrNoKernels] if either trace has no kernels, and ctx's error when cancelled.
 func Compare(ctx context.Context, baseline, target *layer.Analysis, o BreakdownOptions) (*Comparison, error) {
-	base, tgt := o.sides()
-	a, err := breakdown(ctx, baseline, &o, base)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", base.label, err)
+	var runs [2]*Run
+	for side, a := range []*layer.Analysis{baseline, target} {
+		var err error
+		if runs[side], err = o.breakdown(ctx, a, side); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.label(side), err)
+		}
 	}
-	b, err := breakdown(ctx, target, &o, tgt)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", tgt.label, err)
-	}
-	c := compareRuns(a, b, &o)
+	c := compareRuns(runs[0], runs[1])
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func compareRuns(a, b *Run, o *BreakdownOptions) *Comparison {
+func compareRuns(a, b *Run) *Comparison {
 	c := &Comparison{Baseline: a, Target: b, Figures: []Delta{}, Deltas: []Delta{}, Patterns: []string{}}
-	r := compare.CompareHost([]*compare.Host{a.host()}, []*compare.Host{b.host()},
-		compare.Options{HostChange: o.change()})
+	r := compare.CompareHost([]*compare.Host{a.host()}, []*compare.Host{b.host()}, compare.Options{})
 	for i := range r.Rows {
 		c.Deltas = append(c.Deltas, deltaOf(&r.Rows[i], r.Least))
 	}

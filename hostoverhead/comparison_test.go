@@ -251,14 +251,4 @@ func TestOptionsOfComparisons(t *testing.T) {
 	if want := comparedHosts(t, a, b).Baseline.KernelsPerStep / 2; c.Baseline.KernelsPerStep != want {
 		t.Errorf("kernels per step of 4 ranks = %v, want half of those of 2, %v", c.Baseline.KernelsPerStep, want)
 	}
-	least := func(share float64) hostoverhead.BreakdownOptions {
-		return hostoverhead.BreakdownOptions{MinChange: &share}
-	}
-	// 120 µs of 2.2 ms are 5 %.
-	if got := comparedHosts(t, a, b, least(0.10)).Conclusion; got != compare.HostSame {
-		t.Errorf("conclusion for changes of 10%% and more = %q", got)
-	}
-	if got := comparedHosts(t, a, b, least(0.01)).Conclusion; got != compare.HostBetween {
-		t.Errorf("conclusion for changes of 1%% and more = %q", got)
-	}
 }

@@ -64,8 +64,7 @@ func ExampleCompare() {
 
 // What the host does in each step, for a comparison of runs.
 func ExampleSeries() {
-	host, err := hostoverhead.Series(context.Background(), hosttest.Passes(nsysgen.Default(1)),
-		hostoverhead.BreakdownOptions{})
+	host, err := hostoverhead.Series(context.Background(), hosttest.Passes(nsysgen.Default(1)))
 	if err != nil {
 		log.Fatal(err)
 	}

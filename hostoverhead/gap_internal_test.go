@@ -19,7 +19,7 @@ func TestUnknownGapHasNoFigure(t *testing.T) {
 		{some, none, "5.0  ?  ?  -", "inter-step gap unknown", "-5.0"},
 		{some, some, "5.0  5.0  +0.0  +0.0", "inter-step gap +0.0 µs (p50)", "?"},
 	} {
-		r := compareRuns(c.a, c.b, &BreakdownOptions{})
+		r := compareRuns(c.a, c.b)
 		var text strings.Builder
 		if err := r.WriteText(&text); err != nil {
 			t.Fatal(err)

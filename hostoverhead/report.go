@@ -326,17 +326,11 @@ func (v *Verdict) listed() []int {
 	}
 	loss[v.Deciding] = math.Inf(1)
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(loss[y], loss[x]) })
-	order = order[:rowsOfRanks(len(order))]
+	if len(order) > listedRanks {
+		order = order[:worstRanks]
+	}
 	slices.Sort(order)
 	return order
-}
-
-// rowsOfRanks is how many of so many ranks a table shows.
-func rowsOfRanks(n int) int {
-	if n > listedRanks {
-		return worstRanks
-	}
-	return n
 }
 
 // writeRanks writes a row for every device, of many for those that matter most.

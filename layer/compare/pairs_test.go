@@ -125,7 +125,7 @@ func (d doc) side(t *testing.T, config *profile.Config) *compare.Side {
 // host measures what the host does in the changed trace.
 func (d doc) host(t *testing.T) *compare.Host {
 	t.Helper()
-	h, err := hostoverhead.Series(context.Background(), d.analysed(t, nil), hostoverhead.BreakdownOptions{})
+	h, err := hostoverhead.Series(context.Background(), d.analysed(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

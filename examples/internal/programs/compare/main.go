@@ -263,7 +263,7 @@ func measured(ctx context.Context, env *app.Env, part *strata.Part, config *prof
 	var parts sync.WaitGroup
 	parts.Go(func() { runs, errs[0] = compare.MeasureGPUs(ctx, a) })
 	parts.Go(func() {
-		host, errs[1] = hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
+		host, errs[1] = hostoverhead.Series(ctx, a)
 		if errors.Is(errs[1], layer.ErrNoKernels) {
 			errs[1] = nil
 		}
