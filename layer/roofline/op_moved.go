@@ -117,8 +117,16 @@ func moves(flop float64, of int, read, written []int) formula {
 	}
 }
 
-// each reads an input and writes as much, with so many operations an element.
-func each(x int, flop float64) formula { return moves(flop, x, []int{x}, []int{x}) }
+// each reads input 0 and writes as much, with so many operations an element.
+func each(flop float64) formula { return moves(flop, 0, []int{0}, []int{0}) }
+
+// alike is a formula of ops that need so many elements of one input for each of another.
+func alike(f formula, a, b int, times float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		w, ok := f(in)
+		return w, ok && in.Elements(a) == times*in.Elements(b)
+	}
+}
 
 // elementwise broadcasts its tensors: each is read as far as it lies in memory, and the result is written. size is
 // that of an element of the result, 0: of the promoted type.
@@ -154,14 +162,6 @@ func cast(in *Inputs) (Work, bool) {
 		out = typeSizes[t]
 	}
 	return Work{Bytes: in.Bytes(0) + n*out, Kind: OpCopy}, in.Size(0) > 0
-}
-
-// filled writes input 0.
-func filled(in *Inputs) (Work, bool) { return Work{Bytes: in.Bytes(0), Kind: OpCopy}, true }
-
-// random writes input 0 and computes its numbers.
-func random(in *Inputs) (Work, bool) {
-	return Work{FLOP: 10 * in.Elements(0), Bytes: in.Bytes(0)}, in.Size(0) > 0
 }
 
 // lists are ops on lists of tensors, whose types are recorded nowhere: each is read and written so many times. An
@@ -224,67 +224,53 @@ func norm(flop float64, x int, weights []int, stats float64) formula {
 
 // addNorm adds a residual and normalises: reads both, writes both.
 func addNorm(x, residual, weight int) formula {
-	f := moves(5, x, []int{x, residual, weight}, []int{x, residual})
-	return func(in *Inputs) (Work, bool) {
-		w, ok := f(in)
-		return w, ok && in.Elements(x) == in.Elements(residual)
-	}
+	return alike(moves(5, x, []int{x, residual, weight}, []int{x, residual}), x, residual, 1)
 }
 
-// batchNorm normalises channels: their statistics are read, and written in training.
-func batchNorm(training int) formula {
-	return func(in *Inputs) (Work, bool) {
-		n := in.Elements(0)
-		d := in.Dim(0)
-		if len(d) < 2 || in.Size(0) == 0 {
-			return Work{}, false
-		}
-		flop, stats := 2.0, 4.0
-		if in.Flag(training) {
-			flop, stats = 5, 6
-		}
-		return Work{FLOP: flop * n, Bytes: 2*n*in.Size(0) + 4*float64(d[1])*stats}, n > 0
+// batchNorm normalises channels: their statistics are read, and written in training, which input 5 says.
+func batchNorm(in *Inputs) (Work, bool) {
+	n := in.Elements(0)
+	d := in.Dim(0)
+	if len(d) < 2 || in.Size(0) == 0 {
+		return Work{}, false
 	}
+	flop, stats := 2.0, 4.0
+	if in.Flag(5) {
+		flop, stats = 5, 6
+	}
+	return Work{FLOP: flop * n, Bytes: 2*n*in.Size(0) + 4*float64(d[1])*stats}, n > 0
 }
 
 // gated is an activation of one half times the other: out (…,I), in (…,2I).
-func gated(flop float64) formula {
-	f := moves(flop, 0, []int{1}, []int{0})
-	return func(in *Inputs) (Work, bool) {
-		w, ok := f(in)
-		return w, ok && in.Elements(1) == 2*in.Elements(0)
-	}
-}
+func gated(flop float64) formula { return alike(moves(flop, 0, []int{1}, []int{0}), 1, 0, 2) }
 
-// rotary turns queries and keys in place: positions, both, size of a head, the table of angles.
-func rotary(positions, q, k, table int) formula {
-	return func(in *Inputs) (Work, bool) {
-		n := in.Elements(q) + in.Elements(k)
-		if in.Elements(q) == 0 || in.Size(q) == 0 {
-			return Work{}, false
-		}
-		share := 1.0 // of a head that turns
-		if h, t := in.Ints(table-1), in.Dim(table); len(h) == 1 && len(t) == 2 && t[1] <= h[0] {
-			share = float64(t[1]) / float64(h[0])
-		}
-		return Work{FLOP: 3 * n * share, Bytes: 2*n*share*in.Size(q) + in.Bytes(positions)}, true
+// rotary turns queries and keys in place; before the table of angles is the size of a head.
+func rotary(in *Inputs) (Work, bool) {
+	const positions, q, k, head, table = 0, 1, 2, 3, 4
+	n := in.Elements(q) + in.Elements(k)
+	if in.Elements(q) == 0 || in.Size(q) == 0 {
+		return Work{}, false
 	}
+	share := 1.0 // of a head that turns
+	if h, t := in.Ints(head), in.Dim(table); len(h) == 1 && len(t) == 2 && t[1] <= h[0] {
+		share = float64(t[1]) / float64(h[0])
+	}
+	return Work{FLOP: 3 * n * share, Bytes: 2*n*share*in.Size(q) + in.Bytes(positions)}, true
 }
 
 // cacheWrite stores keys and values of new tokens. The elements of a cache of unknown type take a byte at least, and as
 // much as those that are written at most.
-func cacheWrite(k, v, cache, slots int) formula {
-	return func(in *Inputs) (Work, bool) {
-		n := in.Elements(k) + in.Elements(v)
-		if n == 0 || in.Size(k) == 0 {
-			return Work{}, false
-		}
-		read := n*in.Size(k) + in.Bytes(slots)
-		if out := in.Size(cache); out > 0 {
-			return Work{Bytes: read + n*out, Kind: OpCopy}, true
-		}
-		return Work{Bytes: read + n, MostBytes: read + n*in.Size(k), Kind: OpCopy}, true
+func cacheWrite(in *Inputs) (Work, bool) {
+	const k, v, cache, slots = 0, 1, 2, 4
+	n := in.Elements(k) + in.Elements(v)
+	if n == 0 || in.Size(k) == 0 {
+		return Work{}, false
 	}
+	read := n*in.Size(k) + in.Bytes(slots)
+	if out := in.Size(cache); out > 0 {
+		return Work{Bytes: read + n*out, Kind: OpCopy}, true
+	}
+	return Work{Bytes: read + n, MostBytes: read + n*in.Size(k), Kind: OpCopy}, true
 }
 
 // picked reads so many rows of a table of so many bytes each: one of them at least, all at most.
@@ -292,15 +278,13 @@ func picked(n, row float64) (Work, bool) {
 	return Work{Bytes: 8*n + row + n*row, MostBytes: 8*n + 2*n*row, Kind: OpCopy}, n > 0 && row > 0
 }
 
-// lookup reads the rows of a table that an index names.
-func lookup(table, index int) formula {
-	return func(in *Inputs) (Work, bool) {
-		t := in.Dim(table)
-		if len(t) < 2 {
-			return Work{}, false
-		}
-		return picked(in.Elements(index), product(t[1:])*in.Size(table))
+// lookup reads the rows of a table, input 0, that an index names.
+func lookup(in *Inputs) (Work, bool) {
+	t := in.Dim(0)
+	if len(t) < 2 {
+		return Work{}, false
 	}
+	return picked(in.Elements(1), product(t[1:])*in.Size(0))
 }
 
 // selected is aten::index_select: the slices of dimension value dim that an index names.
@@ -328,13 +312,11 @@ func along(d, axes []int64) (float64, bool) {
 	return n, len(axes) > 0
 }
 
-// gathered reads and writes an element for each index.
-func gathered(index int) formula {
-	return func(in *Inputs) (Work, bool) {
-		n := in.Elements(index)
-		return Work{Bytes: in.Bytes(index) + n*in.Size(0), MostBytes: in.Bytes(index) + 2*n*in.Size(0), Kind: OpCopy},
-			in.Size(0) > 0
-	}
+// gathered reads and writes an element for each index, input 2.
+func gathered(in *Inputs) (Work, bool) {
+	n := in.Elements(2)
+	return Work{Bytes: in.Bytes(2) + n*in.Size(0), MostBytes: in.Bytes(2) + 2*n*in.Size(0), Kind: OpCopy},
+		in.Size(0) > 0
 }
 
 // scattered writes the elements of src to the places of index, in place.

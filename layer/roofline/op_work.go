@@ -436,18 +436,16 @@ func varlen(at, starts, most, causal, pages int) formula {
 
 // served is attention of a serving engine over a cache whose length is not recorded: tokens of queries, keys and
 // values that are new. A token sees itself at least; the step may say how many it sees at most, see [Work.bound].
-func served(q, k, v int) formula {
-	return func(in *Inputs) (Work, bool) {
-		x, y, z := in.Dim(q), in.Dim(k), in.Dim(v)
-		if len(x) < 2 || len(y) < 2 || len(z) < 2 || x[0] != y[0] || in.Size(q) == 0 {
-			return Work{}, false
-		}
-		wide := product(x) + product(z)*product(x[1:])/product(y[1:])
-		e := in.Size(q)
-		fresh := product(y) + product(z)
-		return Work{FLOP: 2 * wide, Bytes: e * (wide + fresh), Matrix: matrixType(in.Type(q)), Kind: OpAttention,
-			perPair: 2 * wide / float64(x[0]), perKey: e * fresh / float64(x[0])}, true
+func served(in *Inputs) (Work, bool) {
+	x, y, z := in.Dim(0), in.Dim(1), in.Dim(2)
+	if len(x) < 2 || len(y) < 2 || len(z) < 2 || x[0] != y[0] || in.Size(0) == 0 {
+		return Work{}, false
 	}
+	wide := product(x) + product(z)*product(x[1:])/product(y[1:])
+	e := in.Size(0)
+	fresh := product(y) + product(z)
+	return Work{FLOP: 2 * wide, Bytes: e * (wide + fresh), Matrix: matrixType(in.Type(0)), Kind: OpAttention,
+		perPair: 2 * wide / float64(x[0]), perKey: e * fresh / float64(x[0])}, true
 }
 
 // paged is attention over a paged cache: requests × heads of queries, blocks of a pool, the blocks of each request,
