@@ -243,7 +243,7 @@ func contractOf(f Framework, front Front, listed *routes) *Contract {
 		switch {
 		case front != "" && c.Front == front:
 			return c
-		case listed.has(startPath) == Fail && c.Front == FrontEnv:
+		case listed.starts() == Fail && c.Front == FrontEnv:
 			return c
 		case slices.ContainsFunc(c.Listed, listed.field) && len(c.Fields) == 0:
 			return c

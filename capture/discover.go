@@ -140,16 +140,16 @@ var processStart = regexp.MustCompile(`(?m)^process_start_time_seconds ([0-9.eE+
 
 // routes is what a server's own description says. The zero value and nil say nothing.
 type routes struct {
-	posts  map[string]bool
+	start  bool           // it has the profiler's route
 	fields map[Field]bool // keys of a start request, nil without a schema
 }
 
-// has is Unknown for a server that does not describe itself.
-func (r *routes) has(path string) Outcome {
+// starts reports whether the server can be profiled, Unknown for one that does not describe itself.
+func (r *routes) starts() Outcome {
 	switch {
-	case r == nil || len(r.posts) == 0:
+	case r == nil:
 		return Unknown
-	case r.posts[path]:
+	case r.start:
 		return Pass
 	}
 	return Fail
@@ -170,10 +170,7 @@ func describe(ctx context.Context, c *client) *routes {
 	if err != nil || len(paths) == 0 {
 		return nil
 	}
-	r := &routes{posts: map[string]bool{}}
-	for path, p := range paths {
-		r.posts[path] = dig(p, "post") != nil
-	}
+	r := &routes{start: dig(paths[startPath], "post") != nil}
 	seen := map[any]bool{"": true}
 	var collect func(schema any)
 	collect = func(schema any) {
@@ -380,7 +377,7 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 	case gateway == nil:
 		t, err := newTarget(ctx, front, o, RoleAll)
 		switch {
-		case err == nil && (t.listed.has(startPath) != Fail || len(workers) == 0):
+		case err == nil && (t.listed.starts() != Fail || len(workers) == 0):
 			d.targets = append(d.targets, t)
 		case len(workers) == 0 || closed(err):
 			return d, err
@@ -435,7 +432,7 @@ func worker(ctx context.Context, o *Options, front string, w Worker) (*target, e
 func (d *deployment) check(o *Options) error {
 	for _, t := range d.targets {
 		switch {
-		case t.con.Front != FrontEnv && (t.con.Start == "" || t.listed.has(startPath) == Fail):
+		case t.con.Front != FrontEnv && (t.con.Start == "" || t.listed.starts() == Fail):
 			return fmt.Errorf("capture: %s has no %s: %w; %s", t.c.base, startPath, ErrNoRoute, t.con.howToLaunch())
 		case o.Nsys && t.info.Kind == KindTorch || !o.Nsys && t.info.Kind != "" && t.info.Kind != KindTorch:
 			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind,

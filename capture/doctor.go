@@ -52,7 +52,7 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	d := &Diagnosis{
 		Schema: "strata.capture-doctor/2", Server: r.res.Server, Framework: r.res.Framework, Evidence: t.evidence,
 		Info: t.info, Contract: *t.con, Workers: r.res.Workers,
-		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.has(startPath)],
+		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.starts()],
 		Findings: append([]string{}, r.res.Notes...),
 	}
 	add := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
