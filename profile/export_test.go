@@ -36,8 +36,11 @@ func UniversalRules() []RuleSpec { return universalRules }
 // Other is the class of a kernel no rule takes.
 var Other = Class{Key: otherKey, Label: otherLabel}
 
-// LayerTypes is layerTypes.
-var LayerTypes = layerTypes
+// LayerTypes labels layers by these parts of a config.
+func LayerTypes(n int, ratios []int, numHash int, hashLast bool) []LayerType {
+	c := Config{CompressRatios: ratios, NumHashLayers: numHash, HashLast: hashLast}
+	return c.LayerTypes(n)
+}
 
 // Names are builtinNames.
 var Names = builtinNames

@@ -32,38 +32,14 @@ func (t LayerType) IsPlace() bool {
 
 // IsHash reports whether layer i of n, counted from 0, is a hash layer: one of the
 // first [Config.NumHashLayers], of the last where [Config.HashLast] says so.
-func (c *Config) IsHash(i, n int) bool { return isHash(i, n, c.NumHashLayers, c.HashLast) }
-
-func isHash(i, n, numHash int, last bool) bool {
-	if i < 0 || i >= n || numHash <= 0 {
+func (c *Config) IsHash(i, n int) bool {
+	if i < 0 || i >= n || c.NumHashLayers <= 0 {
 		return false
 	}
-	if last {
-		return i >= n-numHash
+	if c.HashLast {
+		return i >= n-c.NumHashLayers
 	}
-	return i < numHash
-}
-
-func layerTypes(n int, ratios []int, numHash int, hashLast bool) []LayerType {
-	if n < 1 {
-		return nil
-	}
-	types := make([]LayerType, n)
-	for i := range types {
-		switch {
-		case i == 0:
-			types[i] = FirstLayer
-		case isHash(i, n, numHash, hashLast):
-			types[i] = HashLayer
-		case i == n-1:
-			types[i] = FinalLayer
-		case i >= len(ratios):
-			types[i] = PlainLayer
-		default:
-			types[i] = ratioType(ratios[i])
-		}
-	}
-	return types
+	return i < c.NumHashLayers
 }
 
 func ratioType(ratio int) LayerType {
@@ -83,7 +59,25 @@ func ratioType(ratio int) LayerType {
 // FIRST, hash layer HASH, layer n−1 FINAL, then by ratio; a layer beyond the end of
 // the ratios is LAYER. n below 1 gives nil.
 func (c *Config) LayerTypes(n int) []LayerType {
-	return layerTypes(n, c.CompressRatios, c.NumHashLayers, c.HashLast)
+	if n < 1 {
+		return nil
+	}
+	types := make([]LayerType, n)
+	for i := range types {
+		switch {
+		case i == 0:
+			types[i] = FirstLayer
+		case c.IsHash(i, n):
+			types[i] = HashLayer
+		case i == n-1:
+			types[i] = FinalLayer
+		case i >= len(c.CompressRatios):
+			types[i] = PlainLayer
+		default:
+			types[i] = ratioType(c.CompressRatios[i])
+		}
+	}
+	return types
 }
 
 // ratios reads compress_ratios, or derives them from transformers' layer_types

@@ -22,13 +22,10 @@ func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 		"reads your own")
 	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()), o)
 	if err == nil {
-		e.judge(t)
+		e.Judging(t.Health().Status)
 	}
 	return t, err
 }
-
-// judge remembers the health of the worst trace.
-func (e *Env) judge(t *trace.Trace) { e.Judging(t.Health().Status) }
 
 // LoadFile is [Env.Load] for a file that another flag names.
 func (e *Env) LoadFile(ctx context.Context, path string, o trace.Options) (*trace.Trace, error) {
@@ -75,7 +72,7 @@ func (e *Env) open(path string, o strata.Options,
 	e.noteFiles(rec)
 	for _, p := range rec.Parts {
 		e.NoteHealth(p.Trace)
-		e.judge(p.Trace)
+		e.Judging(p.Trace.Health().Status)
 	}
 	return rec, nil
 }

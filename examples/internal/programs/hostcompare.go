@@ -85,9 +85,6 @@ func runHostCompare(ctx context.Context, env *app.Env, o hostCompareOptions) err
 	if o.gate, err = layercompare.ParseGate(o.failOn); o.failOn != "" && (err != nil || o.gate.What != "") {
 		return app.Usagef("--fail-on %q: want a share of a step such as 3%%", o.failOn)
 	}
-	if o.tp < 0 || o.gaps < 0 {
-		return app.Usagef("--tp-size and --gaps must not be negative")
-	}
 	if o.baseline != "" && o.target != "" {
 		return compareHostRuns(ctx, env, o)
 	}

@@ -72,9 +72,7 @@ func runLayerTimeline(ctx context.Context, env *app.Env, o *layerTimelineOptions
 	o.parallelism = par
 	pass := trace.None
 	if env.Given("fwd-pass") {
-		if pass = o.pass; pass < 0 {
-			return app.Usagef("--fwd-pass %d: want a number from 0", pass)
-		}
+		pass = o.pass
 	}
 	t, err := view.NewTimeline(a, pass)
 	if err != nil {
