@@ -58,6 +58,7 @@ func TestAnalysesAgree(t *testing.T) {
 		checked++
 	}
 	agreeOn(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite"))
+	agreeOn(t, testdata.Shared(t, "traces/torch/xdit-flux1-mi300.json.gz")) // four models
 	folder := testdata.Shared(t, "traces/torch")
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -115,6 +116,33 @@ func agreeOn(t *testing.T, path string) {
 	samePasses(t.Context(), t, name, r, a, d, light)
 	sameFindings(t, name, r, d, g, h, light)
 	sameGPUs(t, name, r, a, d, g, h)
+	stepsOfOneModel(t, name, r, d)
+}
+
+// stepsOfOneModel: a mean step is that of passes of one model, which its text names where there are several, or it is
+// marked as one of several models, and texts have the sum.
+func stepsOfOneModel(t *testing.T, name string, r *strata.Report, d *layer.Device) {
+	t.Helper()
+	for _, f := range r.Found() {
+		if f.Measure == finding.NoMeasure || f.Of != finding.OfStep || f.GPUs > 1 {
+			continue
+		}
+		models := map[string]bool{}
+		for p := range d.Passes {
+			if f.Stage == "" || f.Stage == d.Passes[d.StepOf(p)].Stage {
+				models[d.ModelOf(d.StepOf(p))] = true
+			}
+		}
+		_, each := f.Each()
+		switch several := len(models) > 1; {
+		case several && f.Model == "" && !f.Mixed:
+			t.Errorf("%s: %s is %s, which are of %d models", name, f.Text, each, len(models))
+		case f.Model != "" && (!models[f.Model] || !strings.HasSuffix(each, f.Model)):
+			t.Errorf("%s: %s is %s, want of one of %v", name, f.Text, each, models)
+		case f.Mixed && (!several || each != "in all steps"):
+			t.Errorf("%s: %s is %s, which are of %v", name, f.Text, each, models)
+		}
+	}
 }
 
 // cutAtBothEnds is a trace of five decodes; the window holds a half of the first and of the last one.
@@ -342,7 +370,8 @@ func sameMeanStep(t *testing.T, name string, r *strata.Report, a *layer.Analysis
 			t.Errorf("%s: host counts %v steps of %v", name, rank.CompleteSteps, steps(d))
 		}
 		for _, f := range rank.Findings {
-			if want := float64(f.Total) / steps(d); f.Of == finding.OfStep && math.Abs(float64(f.PerStep)-want) > 1 {
+			want := float64(f.Total) / steps(d)
+			if f.Of == finding.OfStep && f.Model == "" && math.Abs(float64(f.PerStep)-want) > 1 {
 				t.Errorf("%s: %s takes %v of each step, want %v", name, f.Code, f.PerStep, time.Duration(want))
 			}
 		}

@@ -654,13 +654,13 @@ func TestFiguresOfAPage(t *testing.T) {
 		{Index: 2, Stage: layer.StagePrefill, Wall: ms}},
 		light: &roofline.Report{Passes: []roofline.Pass{{Index: 1, Wall: 6 * ms, Floor: 3 * ms, Covered: 1}}}}
 	p := &page.Page{}
-	r.figures(p, m)
+	r.stepFigures(p, m)
 	var got []string
 	for _, f := range p.Figures {
 		got = append(got, f.Value+" "+f.Name)
 	}
 	same(t, "figures", append(got, strings.Join(p.Context, ", ")),
-		"5.00 ms per decode step (mean of 2 of 3 passes, those like pass 1)",
+		"5.00 ms per decode step of the language model (mean of 2 of 3 passes, those like pass 1)",
 		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least",
 		"2 requests, 1 token, language model: 32 layers, tower: 12 layers, "+
 			"3 passes, 0 kernels")

@@ -195,10 +195,14 @@ type ReportIdle struct {
 	GPU     int           `json:"gpu"`         // its number
 	Group   finding.Group `json:"group"`       // row of the headroom that the cause counts for
 	Cause   finding.Cause `json:"cause"`       // why the GPU is idle
-	PerStep time.Duration `json:"per_step_ns"` // mean over all steps
-	Share   float64       `json:"share"`       // of the step
+	PerStep time.Duration `json:"per_step_ns"` // mean over all steps, or over those of Model
+	Share   float64       `json:"share"`       // of the time of all steps
+	// Model is the model whose steps alone PerStep is the mean over, where several run.
+	Model string `json:"step_model,omitempty"`
 	// Name is the range, frame or call that most of it is in.
 	Name string `json:"name,omitempty"`
+
+	total time.Duration // in all steps
 }
 
 // ReportExposure is how much of a category's time nothing hides, in one stage. Its figures are the mean of all steps of
@@ -210,6 +214,8 @@ type ReportExposure struct {
 	Share    float64           `json:"share"`               // of the step
 	Hidden   time.Duration     `json:"hidden_per_step_ns"`  // part of a step in which other work runs beside it
 	GPUs     int               `json:"gpus,omitempty"`      // as in [finding.Size]
+
+	exposed, hidden time.Duration // in all steps
 }
 
 // ReportFusion is a known fused path that is used, or could be. Its figures are the mean of all steps of all GPUs of
@@ -223,6 +229,8 @@ type ReportFusion struct {
 	Gain    time.Duration    `json:"gain_per_step_ns"` // at most a step becomes shorter by this
 	Times   int              `json:"occurrences"`      // chains found in the stage
 	GPUs    int              `json:"gpus,omitempty"`   // as in [finding.Size]
+
+	took, gain time.Duration // in all steps
 }
 
 // reportPart is one trace of the report.

@@ -163,7 +163,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 	for _, f := range rank.Findings {
 		if f.Kind == finding.IdleTime {
 			r.Idle = append(r.Idle, ReportIdle{Trace: r.index(p), GPU: int(rank.Device), Group: f.Cause.Group(),
-				Cause: f.Cause, PerStep: f.PerStep, Share: f.Share, Name: f.Place.Name})
+				Cause: f.Cause, PerStep: f.PerStep, Model: f.Model, Share: f.Share, Name: f.Place.Name, total: f.Total})
 		}
 	}
 	r.take(p, rank.Findings...)
@@ -198,20 +198,22 @@ func (r *Report) addTriage() {
 func (r *Report) addStage(s *triage.StageReport) {
 	e := s.Exposure
 	gpus := finding.Size{}.OfGPUs(s.Devices).GPUs
-	perStep := func(ns float64) time.Duration {
-		return time.Duration(ns / cmp.Or(e.CompleteSteps, float64(max(s.Devices, 1))))
-	}
+	devices := float64(max(s.Devices, 1))
+	steps := cmp.Or(e.CompleteSteps, devices)
+	mean := func(ns, n float64) time.Duration { return time.Duration(ns / n) }
 	for _, row := range e.Rows {
+		exposed, hidden := float64(row.ExposedNS), float64(row.HiddenNS)
 		r.Exposure = append(r.Exposure, ReportExposure{Stage: s.PassStage, Category: row.Category,
-			PerStep: perStep(float64(row.ExposedNS)),
-			Hidden:  perStep(float64(row.HiddenNS)), Share: ratio(time.Duration(row.ExposedNS),
-				time.Duration(e.WallNS)), GPUs: gpus})
+			PerStep: mean(exposed, steps), Hidden: mean(hidden, steps),
+			Share: ratio(time.Duration(row.ExposedNS), time.Duration(e.WallNS)), GPUs: gpus,
+			exposed: mean(exposed, devices), hidden: mean(hidden, devices)})
 	}
 	const nsPerUS = 1e3
 	for _, f := range s.Fuse {
+		took, gain := f.RelatedUS*nsPerUS, f.Gain.StepHighNS
 		r.Fusions = append(r.Fusions, ReportFusion{Stage: s.PassStage, Pattern: f.Pattern, State: f.State, Do: f.Action,
-			PerStep: perStep(f.RelatedUS * nsPerUS), Gain: time.Duration(f.Gain.StepHighNS), Times: f.Occurrences,
-			GPUs: gpus})
+			PerStep: mean(took, steps), Gain: time.Duration(gain), Times: f.Occurrences, GPUs: gpus,
+			took: mean(took, devices), gain: mean(float64(gain)*steps, devices)})
 	}
 }
 
@@ -295,7 +297,8 @@ func (r *Report) sentence() string {
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
-			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(f.PerStep), f.Each(), f.Text)
+			took, each := f.Each()
+			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(took), each, f.Text)
 			break
 		}
 	}
@@ -341,6 +344,42 @@ func (r *Report) remark(code trace.Code) *trace.Remark {
 
 // basis is what shares of the steps are of.
 func (r *Report) basis() finding.Basis { return basisOf(r.parts) }
+
+// figures says what the times of tables over all steps are: means of a step, or, where the steps are of several models
+// and their mean is that of none, sums.
+func (r *Report) figures() figures {
+	m := r.main()
+	return figures{r.basis(), m != nil && m.d.SeveralModels()}
+}
+
+type figures struct {
+	finding.Basis
+	sums bool
+}
+
+// Each heads a column of them.
+func (f figures) Each() string {
+	if f.sums {
+		return "In all steps"
+	}
+	return f.Basis.Each()
+}
+
+// Per is their unit.
+func (f figures) Per(unit string) string {
+	if f.sums {
+		return "total " + unit
+	}
+	return f.Basis.Per(unit)
+}
+
+// of chooses between a mean and a sum.
+func (f figures) of(mean, sum time.Duration) time.Duration {
+	if f.sums {
+		return sum
+	}
+	return mean
+}
 
 // basisOf is what shares of the steps of some parts are of: the window where none has separate passes.
 func basisOf(parts []*reportPart) finding.Basis {

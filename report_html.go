@@ -63,7 +63,7 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 		p.Health.Coverage = table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1) + "% of GPU time explained"
 	}
 	if m := r.main(); m != nil && m.d.NumKernels() > 0 {
-		r.figures(p, m)
+		r.stepFigures(p, m)
 		addColours(p, m.d)
 		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{r.drawn(m)}})
 	}
@@ -100,8 +100,8 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 	return p.Write(w)
 }
 
-// figures are those of a step of the part's main stage.
-func (r *Report) figures(p *page.Page, m *reportPart) {
+// stepFigures are those of a step of the part's main stage.
+func (r *Report) stepFigures(p *page.Page, m *reportPart) {
 	pass := m.d.Steady.Pass
 	if pass == trace.None || len(m.d.Passes) == 0 {
 		return
@@ -123,7 +123,7 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 		return
 	}
 	each := func(d time.Duration) string { return table.Duration(d / time.Duration(n)) }
-	name := f.Basis().EachOf(f.Stage)
+	name := f.Basis().EachOf(f.Stage) + finding.OfModel(m.d.ModelOf(pass))
 	if n < len(r.Passes) {
 		name += fmt.Sprintf(" (mean of %d of %d passes, those like pass %d)", n, len(r.Passes), pass)
 	}
@@ -282,6 +282,11 @@ func (r *Report) operatorTable() page.Section {
 			{Title: r.basis().Percent(), Numeric: true,
 				Help: "of the pass up to the next one, idle time included"},
 			page.Number("Floor"), page.Number("% of peak"), page.Text("Bound"), page.Code("Longest kernel")}}
+	several := r.figures().sums
+	if several {
+		tab.Caption += " and model"
+		tab.Columns = slices.Insert(tab.Columns, 0, page.Text("Model"))
+	}
 	rows := slices.Clone(r.Operators)
 	slices.SortStableFunc(rows, func(a, b ReportOperator) int { return -cmp.Compare(a.Time, b.Time) })
 	type pass struct{ trace, pass int }
@@ -295,9 +300,13 @@ func (r *Report) operatorTable() page.Section {
 		share := ratio(o.Time, gpu[pass{o.Trace, o.Pass}])
 		ofGPU := number(100*share, 1)
 		ofGPU.Bar = share
-		tab.Add(string(o.Stage), o.LayerType, page.Cell{Text: o.Operator, Find: o.Operator},
+		cells := []any{string(o.Stage), o.LayerType, page.Cell{Text: o.Operator, Find: o.Operator},
 			page.Cell{Text: o.Category, Series: true}, count(int64(o.Kernels)), took(o.Time), ofGPU,
-			number(100*o.Share, 1), knownTime(o.Floor), peak, o.Bound, o.Kernel)
+			number(100*o.Share, 1), knownTime(o.Floor), peak, o.Bound, o.Kernel}
+		if several {
+			cells = slices.Insert(cells, 0, any(r.parts[o.Trace].d.ModelOf(o.Pass)))
+		}
+		tab.Add(cells...)
 	}
 	return section("operators", "Operators", tab)
 }
@@ -378,27 +387,27 @@ func passTable(passes []ReportPass, parts ...*reportPart) page.Section {
 
 // tables are those of the analyses that found the findings.
 func (r *Report) tables() []page.Section {
-	of := r.basis()
+	of := r.figures()
 	each, share := page.Number(of.Each()), page.Number(of.Percent())
 	idle := page.Table{Caption: "Idle GPU time by cause",
 		Columns: []page.Column{page.Text("Kind"), page.Text("Cause"), each, share, page.Code("Mostly in")}}
 	for _, i := range r.Idle {
-		idle.Add(i.Group, i.Cause.String(), took(i.PerStep), number(100*i.Share, 1), i.Name)
+		idle.Add(i.Group, i.Cause.String(), took(of.of(i.PerStep, i.total)), number(100*i.Share, 1), i.Name)
 	}
 	exposed := page.Table{FoldAfter: shownRows / 2,
 		Caption: "Time in which nothing of another category runs, " + strings.ToLower(of.Each()),
 		Columns: []page.Column{page.Text("Stage"), page.Text("Category"), page.Number("Exposed"), share,
 			page.Number("Hidden")}}
 	for _, e := range r.Exposure {
-		exposed.Add(e.Stage, page.Cell{Text: string(e.Category), Series: true}, took(e.PerStep), number(100*e.Share, 1),
-			took(e.Hidden))
+		exposed.Add(e.Stage, page.Cell{Text: string(e.Category), Series: true}, took(of.of(e.PerStep, e.exposed)),
+			number(100*e.Share, 1), took(of.of(e.Hidden, e.hidden)))
 	}
 	fusions := page.Table{Caption: "Known fused paths", FoldAfter: shownRows / 2,
 		Columns: []page.Column{page.Text("Stage"), page.Text("Path"), page.Text("State"),
 			each, page.Number(of.Gain()), page.Number("Times"), page.Prose("What to do")}}
 	for _, f := range r.Fusions {
-		fusions.Add(f.Stage, f.Pattern, string(f.State), took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)),
-			f.Do)
+		fusions.Add(f.Stage, f.Pattern, string(f.State), took(of.of(f.PerStep, f.took)),
+			knownTime(of.of(f.Gain, f.gain)), count(int64(f.Times)), f.Do)
 	}
 	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed),
 		section("fusions", "Fusions", fusions)}

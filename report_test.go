@@ -251,6 +251,34 @@ func TestReportOfSeveralModels(t *testing.T) {
 	if largest == 0 {
 		t.Errorf("no operator is a finding: %+v", r.Findings)
 	}
+	one := map[int]time.Duration{} // of the listed operators, by pass
+	for _, o := range r.Operators {
+		one[o.Pass] += o.Time
+	}
+	light := r.Analyses().Light
+	for _, f := range light.Findings {
+		if f.Measure == finding.NoMeasure {
+			continue
+		}
+		took, each := f.Each()
+		if want := "per step of " + r.Passes[light.Steady].Model; !strings.HasPrefix(each, "per ") ||
+			!strings.HasSuffix(each, strings.TrimPrefix(want, "per step")) || took > one[light.Steady] {
+			t.Errorf("%s: %v %s, want %s", f.Text, took, each, want)
+		}
+		if want := float64(f.Total) / float64(r.Wall); f.Total != 2*took || f.Share < 0.999*want || f.Share > 1.001*want {
+			t.Errorf("%s: %v, %.3f of the steps, want twice %v, %.3f", f.Text, f.Total, f.Share, took, want)
+		}
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text, strata.ReportText{All: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range r.Analyses().Triage.Stages[0].Exposure.Rows[:3] { // the mean of unlike steps is that of none
+		want := regexp.MustCompile(fmt.Sprintf(`%s +%.3f `, string(row.Category), float64(row.ExposedNS)/1e6))
+		if !strings.Contains(text.String(), "Exposed (total ms)") || !want.MatchString(text.String()) {
+			t.Errorf("no %s in:\n%s", want, text.String())
+		}
+	}
 	var time, idle time.Duration // of the model that loses most
 	host := r.Analyses().Host.Ranks[0]
 	for _, p := range r.Passes {

@@ -381,12 +381,13 @@ func (p *printer) exposure(r *Report) {
 		return
 	}
 	p.heading(2, "Exposed time: no other category overlaps"+finding.MeanOf(r.Exposure[0].GPUs))
-	of := r.basis()
+	of := r.figures()
 	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed ("+of.Per("ms")+")"),
 		table.Number(of.Percent()), table.Number("Hidden ("+of.Per("ms")+")"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
-			t.Row(e.Stage.String(), string(e.Category), millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
+			t.Row(e.Stage.String(), string(e.Category), millis(of.of(e.PerStep, e.exposed)),
+				table.Fixed(100*e.Share, 1), millis(of.of(e.Hidden, e.hidden)))
 		}
 	}
 	p.table(t)
@@ -397,13 +398,13 @@ func (p *printer) fusions(r *Report) {
 		return
 	}
 	p.heading(2, "Fusions"+finding.MeanOf(r.Fusions[0].GPUs))
-	of := r.basis()
+	of := r.figures()
 	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number(of.Per("ms")),
 		table.Number("Gain ("+of.Per("ms")+")"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
-		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times),
-			f.Do)
+		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(of.of(f.PerStep, f.took)),
+			positive(of.of(f.Gain, f.gain)), strconv.Itoa(f.Times), f.Do)
 	}
 	p.table(t)
 	p.more(len(r.Fusions)-n, "fused path", "fused paths")

@@ -45,14 +45,14 @@ func (m Model) Title() string {
 // ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of
 // their own. It is "" if only one model runs.
 func (a *Device) ModelOf(pass int) string {
-	if !a.severalModels() {
+	if !a.SeveralModels() {
 		return ""
 	}
 	return a.Models[a.Passes[pass].Model].Title()
 }
 
-// severalModels says whether more than one model runs that is no draft: drafts are last.
-func (a *Device) severalModels() bool { return len(a.Models) > 1 && !a.Models[1].Draft }
+// SeveralModels says whether more than one model runs that is no draft: drafts are last.
+func (a *Device) SeveralModels() bool { return len(a.Models) > 1 && !a.Models[1].Draft }
 
 // listModels lists the models, the one with most GPU time first, drafts last, and notes the model of each pass.
 func (a *Device) listModels(w *work, results []ladder.Result) {
@@ -120,7 +120,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	for p := range of {
 		a.Passes[p].Model = place[of[p]]
 	}
-	if a.severalModels() {
+	if a.SeveralModels() {
 		a.Notes = append(a.Notes, "several models run; of the GPU time: "+strings.Join(parts, ", "))
 		for _, m := range a.Models {
 			if given := map[Source]string{SourceFlag: "--num-layers",

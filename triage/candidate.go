@@ -113,12 +113,18 @@ func (g *Gain) String() string {
 		fmt.Fprintf(&b, " on %d GPUs; window of each", g.GPUs)
 	case g.Steps == 0:
 		b.WriteString("; window")
+	case g.Mixed:
+		fmt.Fprintf(&b, " in %s; all steps", table.Steps(g.Steps, g.CompleteSteps))
 	case g.Steps > 1:
 		fmt.Fprintf(&b, " in %s; each step", table.Steps(g.Steps, g.CompleteSteps))
 	default:
 		b.WriteString("; step")
 	}
-	switch step := between(g.StepLowNS, g.StepHighNS, "−", " to "); {
+	low, high := g.StepLowNS, g.StepHighNS
+	if g.Mixed {
+		low, high = int64(float64(low)*g.CompleteSteps), int64(float64(high)*g.CompleteSteps)
+	}
+	switch step := between(low, high, "−", " to "); {
 	case g.StepHighNS == 0:
 		b.WriteString(" −0: no gain while host bound")
 	case g.HostBoundPct > 0:

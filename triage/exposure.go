@@ -23,6 +23,8 @@ type Exposure struct {
 	IdleNS        int64   `json:"idle_ns"`        // nothing runs
 	SharedNS      int64   `json:"shared_ns"`      // kernels of several categories run
 	CompleteSteps float64 `json:"complete_steps"` // these steps, one that the window cuts as the part that it is
+	// Mixed says that the steps are of several models: a mean over them is that of no step.
+	Mixed bool `json:"mixed_models,omitempty"`
 	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window counts as one.
 	Steps int           `json:"steps"`
 	Whole bool          `json:"whole_window,omitempty"`
@@ -131,6 +133,7 @@ type exposureSums struct {
 	by                 layer.WaitingBy
 	wall, idle, shared int64
 	complete           float64 // counted passes, those that the window cuts as parts
+	mixed              bool    // they are of several models
 	steps, whole       int     // counted passes, and those of them that represent a trace without steps
 	categories         []*categorySums
 	categoryOf         []int32 // by kernel: index of categories
@@ -193,6 +196,7 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 			continue
 		}
 		if pass != before {
+			x.mixed = x.mixed || before != trace.None && d.ModelOf(d.StepOf(pass)) != d.ModelOf(d.StepOf(before))
 			before = pass
 			x.complete += d.StepShare(pass)
 			if d.StepOf(pass) == pass {
@@ -306,7 +310,7 @@ func (x *exposureSums) bound() {
 }
 
 func (x *exposureSums) ledger() *Exposure {
-	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, CompleteSteps: x.complete,
+	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, CompleteSteps: x.complete, Mixed: x.mixed,
 		Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
 	for _, c := range x.categories {
 		if c.exposed+c.hidden == 0 {

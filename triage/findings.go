@@ -26,7 +26,9 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	wall, _ := s.wall()
 	n, basis := s.steady()
 	size := func(m finding.Measure, ns int64) finding.Size {
-		return finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall)).OfGPUs(r.Devices)
+		out := finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall)).OfGPUs(r.Devices)
+		out.Mixed = r.Exposure.Mixed
+		return out
 	}
 	stage := r.PassStage
 	if stage == layer.StageUnknown {

@@ -90,7 +90,8 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 	if basis == finding.OfWindow {
 		out.Gain.GPUs = int(n)
 	} else {
-		out.Gain.Steps, out.Gain.CompleteSteps = s.exposure.Steps, s.exposure.CompleteSteps
+		x := s.exposure
+		out.Gain.Steps, out.Gain.CompleteSteps, out.Gain.Mixed = x.Steps, x.CompleteSteps, x.Mixed
 	}
 	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent(high, wall)
 }

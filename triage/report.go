@@ -313,7 +313,8 @@ type Gain struct {
 	// Steps is in how many steps the occurrences are, each device's for itself; GPUs is on how many GPUs, where no
 	// steps are known.
 	Steps         int     `json:"steps"`
-	CompleteSteps float64 `json:"complete_steps"` // these steps, one that the window cuts as the part that it is
+	CompleteSteps float64 `json:"complete_steps"`         // these steps, one that the window cuts as the part that it is
+	Mixed         bool    `json:"mixed_models,omitempty"` // they are of several models
 	GPUs          int     `json:"gpus,omitempty"`
 	Occurrences   int     `json:"occurrences"`       // that are counted
 	HostBoundPct  float64 `json:"host_bound_pct"`    // percent of them that make no step shorter

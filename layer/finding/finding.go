@@ -49,6 +49,8 @@ type Size struct {
 	PerStep time.Duration `json:"per_step_ns"`
 	// Model is the model whose steps alone PerStep is the mean over; "" for all.
 	Model string `json:"step_model,omitempty"`
+	// Mixed says that the steps are of several models: their mean is that of no step, and texts have the sum.
+	Mixed bool `json:"mixed_models,omitempty"`
 	// Total is the sum over the steps of one GPU. Findings are ranked by it.
 	Total time.Duration `json:"total_ns"`
 	// Share is Total as a part of the time that Of names, 0…1.

@@ -4,14 +4,24 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// Each says what the time of a finding is a mean over: "per decode step", "per step of T5", "in the window".
-func (f *Finding) Each() string { return f.Of.EachOf(f.Stage) + OfModel(f.Model) }
+// Each is the time of a finding and what it is a mean over: "per decode step", "per step of T5", "in the window". Of
+// steps of several models it is the sum, "in all steps".
+func (f *Finding) Each() (time.Duration, string) {
+	switch {
+	case f.Of == OfGPU:
+		return f.Total, ""
+	case f.Mixed:
+		return f.Total, "in all steps"
+	}
+	return f.PerStep, f.Of.EachOf(f.Stage) + OfModel(f.Model)
+}
 
 // OfModel says that a step is that of one of several models: " of T5", and " of the encoder" of one without a name.
 func OfModel(model string) string {
@@ -41,15 +51,16 @@ func (f *Finding) Amount() string {
 	share := ""
 	if f.Of != NoBasis && !math.IsNaN(f.Share) {
 		of := f.Of.Title()
-		if f.Model != "" {
+		if f.Model != "" || f.Mixed {
 			of += " of all models"
 		}
 		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), of)
 	}
-	if f.Of == OfGPU {
-		return f.Measure.Amount(f.Total) + share
+	took, each := f.Each()
+	if each != "" {
+		each = " " + each + MeanOf(f.GPUs)
 	}
-	return f.Measure.Amount(f.PerStep) + " " + f.Each() + MeanOf(f.GPUs) + share
+	return f.Measure.Amount(took) + each + share
 }
 
 // Headline is the problem with its size.

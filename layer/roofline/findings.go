@@ -50,16 +50,24 @@ type defect struct{ text, do string }
 // They are of all passes of the pass's stage and model. One that is cut counts as far as it goes.
 func (r *measured) findings() []finding.Finding {
 	out := []finding.Finding{}
-	fp := &r.walk.device.Passes[r.pass.Index]
-	alike := 0.0
-	for i := range r.walk.device.Passes {
-		if o := &r.walk.device.Passes[i]; o.Stage == fp.Stage && o.Model == fp.Model {
-			alike += r.walk.device.StepShare(i)
+	d := r.walk.device
+	fp := &d.Passes[r.pass.Index]
+	model, alike := d.ModelOf(r.pass.Index), 0.0
+	var stage time.Duration
+	for i := range d.Passes {
+		if o := &d.Passes[i]; o.Stage == fp.Stage {
+			stage += d.StepTime(i)
+			if o.Model == fp.Model {
+				alike += d.StepShare(i)
+			}
 		}
 	}
 	add := func(f finding.Finding, m finding.Measure, took time.Duration) {
 		f.Size = finding.SizeOf(m, fp.Basis(), took, 1, r.pass.Wall)
 		f.Total = time.Duration(float64(took) * alike)
+		if f.Model = model; model != "" {
+			f.Share = float64(f.Total) / float64(stage)
+		}
 		f.Where = fmt.Sprintf("pass %d", r.pass.Index)
 		if f.Place.Operator != "" {
 			f.Where += ", " + f.Place.Operator

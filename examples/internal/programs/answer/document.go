@@ -406,6 +406,8 @@ type Cause struct {
 	Cause finding.Cause `json:"cause"`
 	// PerStep is its mean time in a step.
 	PerStep time.Duration `json:"per_step_ns"`
+	// Model is the model whose steps alone PerStep is the mean over, where several run.
+	Model string `json:"step_model,omitempty"`
 	// Share is its part of the steps' time.
 	Share float64 `json:"share_of_step_time"`
 	// Name is the range, frame or call that most of it is in, "" unknown.

@@ -406,7 +406,7 @@ func (m *maker) host() {
 	h.Idle, h.Wall = time.Duration(of.Headroom.IdleNS), time.Duration(of.Headroom.WallNS)
 	for _, f := range of.Findings {
 		if f.Kind == finding.IdleTime && len(r.Idle) > 0 { // the report has none where idle time is in doubt
-			h.Causes = append(h.Causes, Cause{f.Cause, f.PerStep, f.Share, f.Place.Name})
+			h.Causes = append(h.Causes, Cause{f.Cause, f.PerStep, f.Model, f.Share, f.Place.Name})
 		}
 	}
 	slices.SortStableFunc(h.Causes, func(a, b Cause) int { return cmp.Compare(b.Share, a.Share) })

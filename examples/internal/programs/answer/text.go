@@ -262,7 +262,7 @@ func (h *HostVerdict) write(b *table.Writer) {
 	b.Say("%s: %s. The GPU is idle for %s of %s.", h.Verdict, h.Text, table.Duration(h.Idle), table.Duration(h.Wall))
 	of := h.Basis
 	table.List(b, "", h.Causes, len(h.Causes), func(c Cause) []string {
-		return []string{c.Cause.String(), table.Duration(c.PerStep), share(c.Share), c.Name}
+		return []string{c.Cause.String(), table.Duration(c.PerStep) + finding.OfModel(c.Model), share(c.Share), c.Name}
 	}, table.Text("Cause"), table.Number(of.Each()), table.Number("Share "+of.Title()), table.Text("Largest part"))
 }
 
