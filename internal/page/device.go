@@ -444,10 +444,10 @@ func FromLayers(d *layer.Device, pass int) *Heat {
 		"the same type", pass)}
 	rows := map[string]int{}
 	values := map[[2]int]time.Duration{}
-	types := make([]string, len(layers))
+	types, variants := make([]string, len(layers)), p.Variants(layers)
 	for i, l := range layers {
 		h.Columns = append(h.Columns, strconv.Itoa(p.LayerNumber(l.Index)))
-		types[i] = string(l.Type)
+		types[i] = string(l.Type) + "/" + variants[i]
 		for _, n := range l.Kernels {
 			k := d.Kernel(int(n))
 			op, _, _ := k.Operator()

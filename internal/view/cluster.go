@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/profile"
 )
 
 // clusters groups layers by type, in order of first appearance, and returns which group each one is in. Every type
@@ -56,59 +55,6 @@ func slot[K comparable, V any](index map[K]int, list *[]V, key K, first V) int {
 		*list = append(*list, first)
 	}
 	return k
-}
-
-// nameVariants separates kinds of layers where their type is the one that says nothing. The config's kinds come
-// first, as sliding and full attention may run the same kernels; else layers whose kernels have the same base names
-// are one variant. Where there are many, they are tile variants and not worth a name.
-func nameVariants(a *layer.Device, layers []LayerRow) {
-	const most = 4 // dense, experts, and two kinds of attention
-	index, kinds := map[string]int{}, configKinds(a)
-	var shapes []string
-	for i := range layers {
-		switch l := &layers[i]; {
-		case l.Type != profile.PlainLayer:
-		case kinds != nil && l.Index >= 0 && l.Index < len(kinds):
-			l.Variant = kinds[l.Index]
-		case kinds == nil && !l.Partial:
-			l.Variant = string(rune('A' + slot(index, &shapes, l.shape, l.shape)))
-		}
-	}
-	if len(shapes) == 1 || len(shapes) > most {
-		for i := range layers {
-			layers[i].Variant = ""
-		}
-	}
-}
-
-// configKinds names the kind of every layer by what the config says of it, as short as is unique: "sliding"
-// and "full", "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind
-// only, or is of another number of layers than were found.
-func configKinds(a *layer.Device) []string {
-	c := a.Analysis().Config
-	if c == nil || len(c.Layers) != a.NumLayers {
-		return nil
-	}
-	mixers, ffns := map[string]bool{}, map[string]bool{}
-	for _, l := range c.Layers {
-		mixers[l.Mixer], ffns[l.FFN] = true, true
-	}
-	if len(mixers) < 2 && len(ffns) < 2 {
-		return nil
-	}
-	names := make([]string, len(c.Layers))
-	for i, l := range c.Layers {
-		l.Hash = false // has a column of its own
-		switch {
-		case len(ffns) < 2:
-			names[i] = l.Mixer
-		case len(mixers) < 2:
-			names[i] = l.FFN
-		default:
-			names[i] = l.String()
-		}
-	}
-	return names
 }
 
 // A column of the per-layer and cluster tables adds up the categories of the keys, or those with the prefix.

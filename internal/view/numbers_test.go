@@ -86,32 +86,6 @@ func TestColumnsThatFit(t *testing.T) {
 	}
 }
 
-// TestKindsThatAreNamed: two to four kinds of layers by their kernels have a letter each, more are variants of tiles;
-// layers that the window cuts have none.
-func TestKindsThatAreNamed(t *testing.T) {
-	for shapes, want := range map[string]string{"aaaa": "----", "abab": "ABAB", "abcd": "ABCD", "abcda": "ABCDA",
-		"abcde": "-----", "aPab": "A-AB", "xaxb": "-A-B"} {
-		var layers []LayerRow
-		for _, s := range shapes {
-			layers = append(layers, LayerRow{Type: "LAYER", shape: string(s), Partial: s == 'P'})
-			if s == 'x' {
-				layers[len(layers)-1].Type = "FIRST"
-			}
-		}
-		nameVariants(aDevice(t), layers)
-		got := ""
-		for _, l := range layers {
-			if l.Variant == "" {
-				got += "-"
-			}
-			got += l.Variant
-		}
-		if got != want {
-			t.Errorf("layers %s are %s, want %s", shapes, got, want)
-		}
-	}
-}
-
 // TestRemarksOnPasses: a pass that is idle for a quarter of its time has a remark; so has one where graphs replay
 // more than half of the kernels.
 func TestRemarksOnPasses(t *testing.T) {

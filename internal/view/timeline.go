@@ -110,8 +110,6 @@ type LayerRow struct {
 	// "linear+moe"), else A, B … where layers run different kernels.
 	Variant string `json:"variant,omitempty"`
 	Partial bool   `json:"partial,omitempty"`
-
-	shape string // equal where the kernels are, but for tile variants
 }
 
 // ClusterRow is the mean of the layers of one type.
@@ -223,10 +221,11 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 		return nil, err
 	}
 	layers := fp.Layers()
+	variants := fp.Variants(layers)
 	for i := range layers {
 		t.Layers = append(t.Layers, layerRow(a, fp, &layers[i]))
+		t.Layers[i].Variant = variants[i]
 	}
-	nameVariants(a, t.Layers)
 	t.columns = columnsFor(a, t.Layers)
 	rows, of := clusters(t.Layers)
 	if t.Clusters = rows; fp.NumLayers > 0 {
@@ -315,19 +314,7 @@ func layerRow(a *layer.Device, fp *layer.ForwardPass, lay *layer.Layer) LayerRow
 			r.Categories = append(r.Categories, Share{string(k), millis(d)})
 		}
 	}
-	r.shape = shapeOf(a, lay)
 	return r
-}
-
-// shapeOf is equal for layers that run the same kernels but for tile variants: the base names, sorted, as streams may
-// interleave differently.
-func shapeOf(a *layer.Device, lay *layer.Layer) string {
-	names := make([]string, len(lay.Kernels))
-	for k, i := range lay.Kernels {
-		names[k] = a.Kernel(int(i)).Facts().Base
-	}
-	slices.Sort(names)
-	return strings.Join(names, "\n")
 }
 
 // avgLayerWall is the mean wall time of layers, 0 for none.
