@@ -10,16 +10,19 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/goccy/go-json"
-
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // none is no place in a list.
@@ -282,8 +285,62 @@ func (a *account) transfers(all timeSum) *IdleCause {
 	if c.NS == 0 {
 		return nil
 	}
-	c.Names = []IdleName{{Name: "copy or set", NS: c.NS, StepsNS: c.StepsNS, Count: 1}}
+	c.Names = a.copyNames()
 	return c
+}
+
+// copyNames are the copies and sets by name, each with the time in which it runs and no kernel does, nor a copy that
+// began before it, most time first.
+func (a *account) copyNames() []IdleName {
+	sums := map[string]*IdleName{}
+	until, step := int64(math.MinInt64), 0
+	for _, k := range a.d.acts {
+		e := a.l.w.t.LaneAt(event.LaneGPU, int(k))
+		if !copies(e) {
+			continue
+		}
+		s := timeline.SpanOf(e)
+		s.Start = max(s.Start, until)
+		alone := s.Len() - interval.Covered(a.d.kernels, s)
+		if alone <= 0 {
+			continue
+		}
+		until = s.End
+		n := sums[e.Name()]
+		if n == nil {
+			n = &IdleName{Name: e.Name()}
+			sums[e.Name()] = n
+		}
+		n.NS, n.Count = n.NS+alone, n.Count+1
+		for ; step < len(a.steps) && a.steps[step].span.End <= s.Start; step++ {
+		}
+		for i := step; i < len(a.steps) && a.steps[i].span.Start < s.End; i++ {
+			in := s.Clip(a.steps[i].span)
+			n.StepsNS += in.Len() - interval.Covered(a.d.kernels, in)
+		}
+	}
+	out := make([]IdleName, 0, len(sums))
+	for _, n := range sums {
+		out = append(out, *n)
+	}
+	slices.SortFunc(out, func(x, y IdleName) int {
+		return cmp.Or(cmp.Compare(y.StepsNS, x.StepsNS), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
+	})
+	return out
+}
+
+// moved says how much the copies or sets of a name move and how fast, "" where no size of them is recorded.
+func (a *account) moved(name string) string {
+	var bytes, ns int64
+	for _, k := range a.d.acts {
+		if e := a.l.w.t.LaneAt(event.LaneGPU, int(k)); copies(e) && e.Name() == name && e.Bytes() > 0 {
+			bytes, ns = bytes+e.Bytes(), ns+int64(e.Duration())
+		}
+	}
+	if bytes == 0 || ns == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s in all at %s/s", table.Bytes(bytes), table.Bytes(int64(float64(bytes)/time.Duration(ns).Seconds())))
 }
 
 // nameOf is the name that a key is shown under.

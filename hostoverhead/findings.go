@@ -50,10 +50,17 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		out = append(out, f)
 	}
 	if c := r.Transfers; c != nil && c.StepsNS > 0 {
+		most := &c.Names[0]
+		evidence := fmt.Sprintf("Largest part: %s (%s)", table.Cut(table.Clean(most.Name), wideName),
+			percentOf(most.StepsNS, c.StepsNS))
+		if moved := a.moved(most.Name); moved != "" {
+			evidence += ", " + moved
+		}
 		out = append(out, finding.Finding{Kind: finding.ExposedCopies, Code: c.Cause.String(),
-			Text: c.Cause.Info().Title, Size: size(c.StepsNS, func(s *timeSum) int64 { return s.busy - s.kernels }),
-			Place: finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))}, Confidence: finding.High,
-			Advice: c.Cause.Info().Advice})
+			Text: c.Cause.Info().Title, Evidence: evidence + ".",
+			Size:       size(c.StepsNS, func(s *timeSum) int64 { return s.busy - s.kernels }),
+			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device)), Name: most.Name},
+			Confidence: finding.High, Advice: c.Cause.Info().Advice})
 	}
 	return out
 }

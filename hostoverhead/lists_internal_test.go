@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
@@ -242,14 +244,31 @@ func TestShareOfTheUser(t *testing.T) {
 	}
 }
 
-// TestTimeOfCopies: that in which something runs, and no kernel.
+// TestTimeOfCopies: that in which something runs, and no kernel; of two copies at once it is the first one's.
 func TestTimeOfCopies(t *testing.T) {
-	d := &deviceWork{busy: []interval.Span{{Start: 0, End: 50}}, kernels: []interval.Span{{Start: 0, End: 20}, {Start: 30,
-		End: 43}}}
-	c := (&account{d: d}).transfers(timeSum{wall: 100, busy: 30, kernels: 26})
-	if c == nil || c.NS != 17 || c.StepsNS != 4 || c.Share != 0.04 || len(c.Names) != 1 || c.Names[0].NS != 17 ||
-		c.Names[0].StepsNS != 4 || c.Names[0].Count != 1 {
-		t.Errorf("%+v", c)
+	b := trace.NewBuilder(trace.Options{})
+	for _, e := range []trace.EventData{{Kind: event.Kernel, Name: "k", Start: 0, Duration: 20},
+		{Kind: event.Memcpy, Name: "up", Start: 10, Duration: 25, Bytes: 1000, Stream: 1},
+		{Kind: event.Kernel, Name: "k", Start: 30, Duration: 13},
+		{Kind: event.Memset, Name: "clear", Start: 33, Duration: 17, Stream: 2},
+		{Kind: event.Memcpy, Name: "hidden", Start: 36, Duration: 2, Bytes: 7, Stream: 1}} {
+		b.Add(e)
+	}
+	d := &deviceWork{acts: []int32{0, 1, 2, 3, 4}, busy: []interval.Span{{Start: 0, End: 50}},
+		kernels: []interval.Span{{Start: 0, End: 20}, {Start: 30, End: 43}}}
+	a := &account{d: d, l: &ledger{w: &workload{t: built.Trace(b)}}}
+	a.steps = []stepAccount{{span: interval.Span{Start: 0, End: 5}}, {span: interval.Span{Start: 28, End: 44}},
+		{span: interval.Span{Start: 44, End: 45}}}
+	c := a.transfers(timeSum{wall: 100, busy: 30, kernels: 26})
+	want := &IdleCause{Cause: finding.Transfer, Group: finding.Transfer.Group(), NS: 17, StepsNS: 4, Share: 0.04,
+		Names: []IdleName{{Name: "up", NS: 10, StepsNS: 2, Count: 1}, {Name: "clear", NS: 7, StepsNS: 2, Count: 1}}}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for name, want := range map[string]string{"up": "1.00 kB in all at 40.0 GB/s", "clear": "", "no such": ""} {
+		if got := a.moved(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 	d.kernels = d.busy
 	if c := (&account{d: d}).transfers(timeSum{wall: 100}); c != nil {

@@ -75,6 +75,16 @@ func checkRaw(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
 				other += c.NS
 			}
 		}
+		if c := r.Transfers; c != nil {
+			var ns, steps int64
+			for _, n := range c.Names {
+				ns, steps = ns+n.NS, steps+n.StepsNS
+			}
+			if ns != c.NS || steps != c.StepsNS {
+				t.Errorf("device %d: copies by name add up to %d and %d, all are %d and %d", r.Device, ns, steps, c.NS,
+					c.StepsNS)
+			}
+		}
 		raw := lateOf(tr, r.Device)
 		slack := int64(tableSlack * float64(raw.window))
 		t.Logf("device %d: late %.1f%% to %.1f%%, ledger: host %.1f%%, other or unknown %.1f%%: %s (share of the %s %v)",
@@ -119,6 +129,16 @@ func TestSharesAreOfOneGPU(t *testing.T) {
 	}
 	if math.Abs(both-18.7) > 0.1 {
 		t.Errorf("both together %.2f %%", both)
+	}
+}
+
+// TestCopiesSayWhatTheyMove: weights that are kept on the host cross the bus in each step.
+func TestCopiesSayWhatTheyMove(t *testing.T) {
+	v := judged(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/pytorch-2gpu-h100.sqlite")))
+	i := slices.IndexFunc(v.Ranks[0].Findings, func(f finding.Finding) bool { return f.Kind == finding.ExposedCopies })
+	const want = "Largest part: Memcpy HtoD (Pinned -> Device) (97.9%), 25.5 GB in all at 27.7 GB/s."
+	if i < 0 || v.Ranks[0].Findings[i].Evidence != want {
+		t.Errorf("findings %+v, want %s", v.Ranks[0].Findings, want)
 	}
 }
 

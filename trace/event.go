@@ -227,6 +227,15 @@ func (e Event) ExternalID() uint64 {
 	return c.Ext.At(i)
 }
 
+// Bytes is how many bytes a copy or set moves, 0 where it is not recorded.
+func (e Event) Bytes() int64 {
+	if !e.Valid() {
+		return 0
+	}
+	c, i := e.loc()
+	return c.Bytes.At(i)
+}
+
 // Data returns all that is recorded of the event, as [Builder.Add] takes it: a
 // raw start, and the duration that the profiler recorded, which is that of
 // [Event.Duration] except for activities whose recorded end cannot be true.
