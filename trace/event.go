@@ -113,11 +113,8 @@ func (e Event) Thread() ThreadIndex {
 	if !e.Valid() {
 		return None
 	}
-	c, i := e.loc()
-	if i < len(c.Thread) {
-		return ThreadIndex(c.Thread[i])
-	}
-	return None
+	l := e.lane()
+	return e.t.threadAt(l, int(e.id-e.t.base[l]))
 }
 
 func (e Event) queue() (queue, bool) {
@@ -375,10 +372,8 @@ func (e Event) Frame() Event {
 // Parent returns the event of the same lane and thread that encloses e: the
 // outer op of an op, the calling frame of a frame.
 func (e Event) Parent() Event {
-	if !e.Valid() || e.lane() == event.LaneGPU {
-		return Event{}
-	}
-	return e.t.parentOf(e)
+	w := e.outwards()
+	return w.next()
 }
 
 // MaxEnclosing is how many events [Event.Enclosing] goes through. Python stops at a
@@ -390,12 +385,45 @@ const MaxEnclosing = 1024
 // innermost first, [MaxEnclosing] at most.
 func (e Event) Enclosing() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		n := 0
-		for f := e; f.Valid() && n < MaxEnclosing; f = f.Parent() {
-			if !yield(f) {
+		if !e.Valid() || !yield(e) {
+			return
+		}
+		w := e.outwards()
+		for n := 1; n < MaxEnclosing; n++ {
+			if f := w.next(); !f.Valid() || !yield(f) {
 				return
 			}
-			n++
 		}
 	}
+}
+
+// outwards are the events of one lane and thread around one, innermost first.
+type outwards struct {
+	t    *Trace
+	lane *column.Columns
+	ends column.Ends
+	base EventID
+	lo   int // the thread's first row
+	i    int // the last one found; before lo there are none
+}
+
+func (e Event) outwards() outwards {
+	l, t := e.lane(), e.t
+	if l == laneInvalid || l == event.LaneGPU {
+		return outwards{i: None}
+	}
+	w := outwards{t, &t.lanes[l], t.endsOf(l), t.base[l], 0, e.Index()}
+	w.lo, _ = t.threadRange(l, t.threadAt(l, w.i))
+	return w
+}
+
+// next is the next one, not valid at the end.
+func (w *outwards) next() Event {
+	if w.i < w.lo {
+		return Event{}
+	}
+	if w.i = w.ends.Last(w.lane, w.lo, w.i-1, w.lane.End(w.i)); w.i < 0 {
+		return Event{}
+	}
+	return Event{w.t, w.base + EventID(w.i)}
 }

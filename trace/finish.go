@@ -41,6 +41,9 @@ func (b *Builder) Finish(ctx context.Context) (*Trace, error) {
 		return nil, err
 	}
 	t.health = t.examine(b.losses, b.notes)
+	for l := range t.lanes {
+		t.lanes[l].Thread = nil // threadRow says it, in next to no memory
+	}
 	return t, nil
 }
 

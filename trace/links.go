@@ -231,22 +231,11 @@ func (t *Trace) indexStreams() {
 	}
 }
 
-// parents returns, per row of lane l, the row of the enclosing event on the
-// same thread, −1 for none.
-func (t *Trace) parents(l event.Lane) []int32 {
-	z := &t.lazy.parents[l]
-	z.Do(func() {
-		z.row = t.lanes[l].Parents()
-	})
-	return z.row
-}
-
-func (t *Trace) parentOf(e Event) Event {
-	l := e.lane()
-	if p := t.parents(l)[int(e.id-t.base[l])]; p >= 0 {
-		return Event{t, t.base[l] + EventID(p)}
-	}
-	return Event{}
+// endsOf are the ends of lane l.
+func (t *Trace) endsOf(l event.Lane) column.Ends {
+	z := &t.lazy.ends[l]
+	z.Do(func() { z.Ends = t.lanes[l].Ends() })
+	return z.Ends
 }
 
 // Innermost returns the innermost event of lane l on thread th that is running
@@ -259,36 +248,10 @@ func (t *Trace) Innermost(l event.Lane, th ThreadIndex, x Time) Event {
 	}
 	c := &t.lanes[l]
 	k := lo + sort.Search(hi-lo, func(i int) bool { return c.Start[lo+i] > int64(x) }) - 1
-	if k < lo {
+	if k = t.endsOf(l).Last(c, lo, k, int64(x)); k < 0 {
 		return Event{}
 	}
-	p := t.parents(l)
-	var jumps []int32
-	for i, steps := int32(k), 0; i >= 0; steps++ {
-		if c.End(int(i)) >= int64(x) {
-			return Event{t, t.base[l] + EventID(i)}
-		}
-		if steps == plainSteps {
-			jumps = t.jumps(l)
-		}
-		// What encloses an event ends no earlier: where the jump has ended, all before it have.
-		if jumps != nil && jumps[i] >= 0 && c.End(int(jumps[i])) < int64(x) {
-			i = jumps[i]
-		}
-		i = p[i]
-	}
-	return Event{}
-}
-
-// plainSteps is how many ended events are stepped over one by one before the
-// jumps of the lane are made. Stacks of programs have some dozens.
-const plainSteps = 64
-
-// jumps returns, per row of lane l, a row further out; see column.Jumps.
-func (t *Trace) jumps(l event.Lane) []int32 {
-	z := &t.lazy.jumps[l]
-	z.Do(func() { z.row = column.Jumps(t.parents(l)) })
-	return z.row
+	return Event{t, t.base[l] + EventID(k)}
 }
 
 // opAt returns the innermost CPU op on thread th that is running at x.

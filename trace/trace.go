@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -46,13 +47,9 @@ type lazyLinks struct {
 		first []int32 // first[l]..first[l+1] in row
 		row   []int32
 	}
-	parents [laneCount]struct {
+	ends [laneCount]struct {
 		sync.Once
-		row []int32
-	}
-	jumps [laneCount]struct {
-		sync.Once
-		row []int32
+		column.Ends
 	}
 	external struct {
 		sync.Once
@@ -265,6 +262,15 @@ func (t *Trace) laneOf(id EventID) event.Lane {
 		l++
 	}
 	return l
+}
+
+// threadAt is the thread of row i of lane l, None in the GPU lane.
+func (t *Trace) threadAt(l event.Lane, i int) ThreadIndex {
+	r := t.threadRow[l]
+	if len(r) == 0 {
+		return None
+	}
+	return ThreadIndex(sort.Search(len(r), func(k int) bool { return int(r[k]) > i }) - 2)
 }
 
 func (t *Trace) threadRange(l event.Lane, th ThreadIndex) (lo, hi int) {

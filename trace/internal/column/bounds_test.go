@@ -3,6 +3,7 @@ package column
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -255,26 +256,36 @@ func TestLaunchesOfActivities(t *testing.T) {
 	}
 }
 
-func TestGroupsParentsAndJumps(t *testing.T) {
+func TestGroups(t *testing.T) {
 	first, row := Group([]int32{1, -1, 0, 1, 2}, 3)
 	if got := fmt.Sprint(first, row); got != "[0 1 3 4] [2 0 3 4]" {
 		t.Errorf("groups %s", got)
 	}
-	c := &Columns{}
-	for _, r := range [][3]int64{{0, 0, 100}, {0, 10, 50}, {0, 20, 10}, {0, 60, 10}, {0, 60, 0}, {0, 65, 10},
-		{0, 100, 10}, {0, 110, 0}, {1, 5, 5}} {
-		c.Thread, c.Start, c.Dur = append(c.Thread, int32(r[0])), append(c.Start, r[1]), append(c.Dur, r[2])
-	}
-	if got, want := c.Parents(), []int32{-1, 0, 1, 0, 3, 0, -1, 6, -1}; !slices.Equal(got, want) {
-		t.Errorf("parents %v, want %v", got, want)
-	}
-	c = &Columns{Thread: []int32{0, 1}, Start: []int64{0, 5}, Dur: []int64{100, 5}}
-	if got, want := c.Parents(), []int32{-1, -1}; !slices.Equal(got, want) {
-		t.Errorf("one row on each of two threads: parents %v, want %v", got, want)
-	}
-	if got, want := Jumps([]int32{-1, 0, 1, 2, 3, 4, 5, 6}),
-		[]int32{-1, 0, 1, 0, 3, 4, 3, 0}; !slices.Equal(got, want) {
-		t.Errorf("jumps %v, want %v", got, want)
+}
+
+// TestEnds compares with a walk through all rows before one.
+func TestEnds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{0, 1, endsOf - 1, endsOf, endsOf + 1, endsOf*endsOf + 5, 3 * endsOf * endsOf} {
+		c := &Columns{}
+		for i := range n {
+			c.Start, c.Dur = append(c.Start, int64(i)), append(c.Dur, rng.Int64N(1+rng.Int64N(int64(1+n-i))))
+		}
+		ends := c.Ends()
+		for range 500 {
+			i := rng.IntN(n+1) - 1
+			lo, end := rng.IntN(i+2), rng.Int64N(int64(n+2))
+			want := i
+			for want >= lo && c.End(want) < end {
+				want--
+			}
+			if want < lo {
+				want = -1
+			}
+			if got := ends.Last(c, lo, i, end); got != want {
+				t.Fatalf("%d rows: the last of %d to %d that ends at %d: %d, want %d", n, lo, i, end, got, want)
+			}
+		}
 	}
 }
 

@@ -25,46 +25,53 @@ func Group(keys []int32, n int) (first, row []int32) {
 	return first, row
 }
 
-// Parents returns, for each row, the row of the event of its thread that encloses
-// it, −1 for none. Rows are sorted.
-func (c *Columns) Parents() []int32 {
-	type open struct {
-		row int32
-		end int64
+// Ends holds the latest ends of endsOf rows each, of endsOf times as many, and so on: by them a row that ends late
+// enough is found without looking at all between. A row lies in the last one before it that ends no earlier, as rows
+// are sorted by start.
+type Ends [][]int64
+
+// endsOf is how many ends are summed up in one, a power of two: with so few, a row that lies in none is known in a few
+// dozen steps, and they take half a byte a row.
+const (
+	endsBits = 4
+	endsOf   = 1 << endsBits
+)
+
+// Ends returns the latest ends of all rows.
+func (c *Columns) Ends() (all Ends) {
+	above := make([]int64, 0, c.Len()/endsOf)
+	for i := endsOf; i <= c.Len(); i += endsOf {
+		last := c.End(i - endsOf)
+		for k := i - endsOf + 1; k < i; k++ {
+			last = max(last, c.End(k))
+		}
+		above = append(above, last)
 	}
-	parents := make([]int32, c.Len())
-	var stack []open
-	for i, start := range c.Start {
-		if i > 0 && c.Thread[i] != c.Thread[i-1] {
-			stack = stack[:0]
+	for len(above) > 0 {
+		ends := above
+		all, above = append(all, ends), nil
+		for ; len(ends) >= endsOf; ends = ends[endsOf:] {
+			above = append(above, slices.Max(ends[:endsOf]))
 		}
-		end, n := start+c.Dur[i], len(stack)
-		for n > 0 && (stack[n-1].end < end || stack[n-1].end == start && end > start) {
-			n--
-		}
-		parents[i] = -1
-		if n > 0 {
-			parents[i] = stack[n-1].row
-		}
-		stack = append(stack[:n], open{int32(i), end})
 	}
-	return parents
+	return all
 }
 
-// Jumps returns, for each row, one further out, −1 for none, so that any row
-// around it is reached in a number of jumps and steps that grows with the
-// logarithm of the depth (a skew-binary list).
-func Jumps(parents []int32) []int32 {
-	jumps := make([]int32, len(parents))
-	length := make([]int32, len(parents)) // of each jump, in steps
-	for i, up := range parents {
-		jumps[i], length[i] = up, 1
-		if up < 0 {
-			continue
+// Last returns the last of the rows lo up to i that ends at a time or later, −1 for none.
+func (all Ends) Last(c *Columns, lo, i int, end int64) int {
+	for i >= lo {
+		if c.End(i) >= end {
+			return i
 		}
-		if j := jumps[up]; j >= 0 && jumps[j] >= 0 && length[up] == length[j] {
-			jumps[i], length[i] = jumps[j], 2*length[up]+1
+		bits := 0 // so many rows end before, as a power of two
+		for l := 0; l < len(all); l++ {
+			up := bits + endsBits
+			if (i+1)&(1<<up-1) != 0 || all[l][i>>up] >= end {
+				break
+			}
+			bits = up
 		}
+		i -= 1 << bits
 	}
-	return jumps
+	return -1
 }

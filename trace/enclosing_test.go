@@ -28,7 +28,6 @@ func TestAtDeepStacks(t *testing.T) {
 		}
 		tr := finished(b)
 		c := &tr.lanes[event.LanePython]
-		p := tr.parents(event.LanePython)
 		for range 2000 {
 			x := Time(rng.Int64N(at + 50))
 			k := int32(-1)
@@ -38,7 +37,7 @@ func TestAtDeepStacks(t *testing.T) {
 				}
 			}
 			for k >= 0 && c.End(int(k)) < int64(x) {
-				k = p[k]
+				k--
 			}
 			got := tr.Innermost(event.LanePython, 0, x)
 			if (k < 0) != !got.Valid() || k >= 0 && got.Index() != int(k) {
@@ -48,25 +47,24 @@ func TestAtDeepStacks(t *testing.T) {
 	}
 }
 
-// TestJumpsAreFew counts the rows that are looked at for one time after a deep
-// stack that has ended: some dozens, not the depth.
-func TestJumpsAreFew(t *testing.T) {
-	const depth = 100_000
+// TestDeepStacksEnd asks for what encloses each of very many nested frames, and for what is left once all have ended:
+// answers that look at every frame would take minutes.
+func TestDeepStacksEnd(t *testing.T) {
+	const depth = 300_000
 	b := NewBuilder(Options{})
 	for k := range int64(depth) {
 		b.Add(EventData{Kind: event.Frame, Name: "f", Start: k, Duration: 2 * (depth - k), Thread: 1})
 	}
 	tr := finished(b)
-	p, j := tr.parents(event.LanePython), tr.jumps(event.LanePython)
-	steps := 0
-	for i := int32(depth - 1); i >= 0; steps++ {
-		if j[i] >= 0 {
-			i = j[i]
+	for i := 1; i < depth; i++ {
+		if p := tr.At(trID(tr, i)).Parent(); p.Index() != i-1 {
+			t.Fatalf("row %d lies in row %d, want %d", i, p.Index(), i-1)
 		}
-		i = p[i]
 	}
-	if steps > 64 {
-		t.Errorf("%d steps out of %d frames, want at most 64", steps, depth)
+	for x := Time(2 * depth); x > depth; x -= 2 { // row k ends at 2·depth − k
+		if got, want := tr.Innermost(event.LanePython, 0, x).Index(), int(2*depth-x); got != want {
+			t.Fatalf("at %d: row %d, want %d", x, got, want)
+		}
 	}
 	n := 0
 	for range tr.At(trID(tr, depth-1)).Enclosing() {
