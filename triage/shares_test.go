@@ -138,8 +138,9 @@ func TestStraysAndWarnings(t *testing.T) {
 			at += 10_000_000
 		}
 	}
+	tr := built.Trace(b)
 	for n, want := range map[int]int{0: 0, 1: 1, 2: 1} {
-		in := input(t, built.Trace(b), "x")
+		in := input(t, tr, "x")
 		in.Warnings = make([]trace.Remark, n)
 		r, err := triage.Analyze(t.Context(), in, triage.Options{})
 		if err != nil {
