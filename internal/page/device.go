@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -432,22 +433,28 @@ func (b *deviceBuilder) gaps() {
 // heat is a picture of layers and operators.
 
 // FromLayers makes the picture of the layers of a pass: the time of each operator in each
-// layer against the median of that operator over layers of the same type. Nil where fewer
-// than three layers are alike, as no operator can differ from the others then.
+// layer against the median of that operator over layers of the same type and kind. Nil where fewer
+// than three layers are alike, as no operator can differ from the others then. A layer of a kind of
+// fewer is held against its type: one that runs a kernel more is what the picture is to show.
 func FromLayers(d *layer.Device, pass int) *Heat {
 	p := &d.Passes[pass]
 	layers := p.Layers()
-	if len(layers) < 3 {
+	const fewest = 3
+	if len(layers) < fewest {
 		return nil
 	}
 	h := &Heat{Label: fmt.Sprintf("Time of each operator in each layer of pass %d, against its median over layers of "+
 		"the same type", pass)}
 	rows := map[string]int{}
 	values := map[[2]int]time.Duration{}
-	types, variants := make([]string, len(layers)), p.Variants(layers)
+	type kind struct {
+		layer   profile.LayerType
+		variant string // "" for layers of all kinds
+	}
+	variants, count := p.Variants(layers), map[kind]int{}
 	for i, l := range layers {
 		h.Columns = append(h.Columns, strconv.Itoa(p.LayerNumber(l.Index)))
-		types[i] = string(l.Type) + "/" + variants[i]
+		count[kind{l.Type, variants[i]}]++
 		for _, n := range l.Kernels {
 			k := d.Kernel(int(n))
 			op, _, _ := k.Operator()
@@ -465,23 +472,31 @@ func FromLayers(d *layer.Device, pass int) *Heat {
 	h.Ratio = make([][]float64, len(h.Rows))
 	for r := range h.Rows {
 		h.NS[r], h.Ratio[r] = make([]int64, len(layers)), make([]float64, len(layers))
-		byType := map[string][]time.Duration{}
-		for i := range layers {
+		byKind := map[kind][]time.Duration{}
+		for i, l := range layers {
 			if v, ok := values[[2]int{r, i}]; ok {
-				byType[types[i]] = append(byType[types[i]], v)
+				all := kind{layer: l.Type}
+				if byKind[all] = append(byKind[all], v); variants[i] != "" {
+					k := kind{l.Type, variants[i]}
+					byKind[k] = append(byKind[k], v)
+				}
 			}
 		}
-		for _, v := range byType {
+		for _, v := range byKind {
 			slices.Sort(v)
 		}
-		for i := range layers {
+		for i, l := range layers {
 			v, ok := values[[2]int{r, i}]
 			if !ok {
 				continue
 			}
 			h.NS[r][i] = int64(v)
-			all := byType[types[i]]
-			if median := all[len(all)/2]; len(all) >= 3 && median > 0 {
+			k := kind{l.Type, variants[i]}
+			if count[k] < fewest {
+				k.variant = ""
+			}
+			all := byKind[k]
+			if median := all[len(all)/2]; len(all) >= fewest && median > 0 {
 				h.Ratio[r][i] = float64(v) / float64(median)
 			}
 		}

@@ -2,13 +2,16 @@ package page_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/page"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // TestColourOfCollectives: it is that of the category that they have, by the default rules or by a model's profile.
@@ -64,6 +67,49 @@ func TestLayersAreHeldAgainstTheirKind(t *testing.T) {
 					t.Errorf("pass %d: %s of the block in the middle is at %.2f of the median of its kind", i, name, middle)
 				}
 			}
+		}
+	}
+}
+
+// TestTheLayerThatRunsMoreStandsOut: a layer that copies once more is of a kind of its own, and is held against the
+// others all the same.
+func TestTheLayerThatRunsMoreStandsOut(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	at := int64(0)
+	run := func(name string, took int64) {
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: took})
+		at += took + 10
+	}
+	const layers, odd = 8, 4
+	for range 4 {
+		run("embedding_kernel", 3000)
+		for l := range layers {
+			run("rms_norm_kernel", 2000)
+			run("nvjet_tst_128x64_64x8_qkv", 10000)
+			run("flash_fwd_kernel", 8000)
+			run("nvjet_tst_64x64_out", 6000)
+			run("fused_add_rms_norm_kernel", 2000)
+			run("nvjet_tst_256x64_gateup", 14000)
+			run("act_and_mul_kernel", 3000)
+			run("nvjet_tst_64x128_down", 9000)
+			if l == odd {
+				run("direct_copy_kernel_cuda", 40000)
+			}
+		}
+		run("argmax_reduce_kernel", 4000)
+		at += 50000
+	}
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{NumLayers: layers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := a.Device(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range d.Passes {
+		if h := page.FromLayers(d, i); h == nil || !strings.Contains(h.Text, "in layer 4 takes") {
+			t.Errorf("pass %d: %+v, want layer %d to stand out", i, h, odd)
 		}
 	}
 }
