@@ -247,6 +247,22 @@ func TestModelsInWords(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.models, got, c.want)
 		}
 	}
+	// Means over steps are of one model each, which is told by its title.
+	for _, c := range []struct {
+		models []Model
+		want   []string
+	}{
+		{[]Model{{Role: RoleEncoder, NumLayers: 24}, {Role: RoleEncoder, NumLayers: 8}, {Name: "A"}},
+			[]string{"encoder of 24 layers", "encoder of 8 layers", "A"}},
+		{[]Model{{Name: "A", NumLayers: 9}, {NumLayers: 1}, {Name: "A", NumLayers: 9}, {}, {Draft: true, NumLayers: 1}},
+			[]string{"A 1 of 9 layers", "unnamed model of 1 layer", "A 2 of 9 layers", "unnamed model of 0 layers", "draft"}},
+	} {
+		for i, want := range c.want {
+			if got := (&Device{Models: c.models, Passes: []ForwardPass{{Model: i}}}).ModelOf(0); got != want {
+				t.Errorf("%+v: model %d is %q, want %q", c.models, i, got, want)
+			}
+		}
+	}
 	for l, want := range map[ModelLine]string{{Line: "a:1 f"}: "a:1 f",
 		{Line: "a:1 f", From: StagePrefill}: "a:1 f (from prefill)", {From: StagePrefill}: "from prefill", {}: ""} {
 		if got := l.String(); got != want {

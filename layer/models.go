@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 )
@@ -43,12 +45,32 @@ func (m Model) Title() string {
 }
 
 // ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of
-// their own. It is "" if only one model runs.
+// their own. It is "" if only one model runs, and tells models of one title apart: "encoder of 24 layers".
 func (a *Device) ModelOf(pass int) string {
 	if !a.SeveralModels() {
 		return ""
 	}
-	return a.Models[a.Passes[pass].Model].Title()
+	of := a.Passes[pass].Model
+	m := &a.Models[of]
+	title, named, alike, place := m.Title(), 0, 0, 0
+	for i := range a.Models {
+		o := &a.Models[i]
+		if o.Title() != title {
+			continue
+		}
+		if named++; o.NumLayers == m.NumLayers {
+			if alike++; i == of {
+				place = alike
+			}
+		}
+	}
+	switch {
+	case named == 1:
+		return title
+	case alike > 1:
+		title += " " + strconv.Itoa(place)
+	}
+	return title + " of " + table.Counted(m.NumLayers, "layer", "layers")
 }
 
 // SeveralModels says whether more than one model runs that is no draft: drafts are last.
