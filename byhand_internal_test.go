@@ -220,7 +220,7 @@ func TestPageOfACompareByHand(t *testing.T) {
 // TestPageOfRanksByHand: bars are of the longest rank, waiting is of the rank's own step.
 func TestPageOfRanksByHand(t *testing.T) {
 	f := &fleet.Report{Runs: []fleet.Run{{Run: "run", Groups: []fleet.Group{{Name: "0–1", Steps: 5, Step: 4e6,
-		Wait: fleet.Spread{Min: 1e5, Median: 4e5, Max: 1e6}, Transfer: 3e5, Collectives: 7,
+		Wait: fleet.Spread{Min: 1e5, Median: 4e5, Max: 1e6, Worst: []fleet.Value{{Rank: "0"}}}, Transfer: 3e5, Collectives: 7,
 		Late: &fleet.Late{Rank: "1"}, Skew: []int64{3, 1},
 		Differs: []fleet.Differs{{Rank: "1", What: "host-code", Share: .125}},
 		Rows: []fleet.Row{{Rank: "0", Wall: 4e6, Busy: 3e6, Wait: 1e6, Last: 1}, {Rank: "1", Wall: 2e6, Busy: 1e6,
@@ -427,7 +427,9 @@ func TestTextOfAReport(t *testing.T) {
 // TestDoubtsOfFloorsNameTheirCommand: what puts floors in doubt points to the command that shows them.
 func TestDoubtsOfFloorsNameTheirCommand(t *testing.T) {
 	a := launched(t)
-	r := &Report{Name: "run", parts: []*reportPart{newPart("run", a, &a.Devices[0])}, light: &roofline.Report{
+	p := newPart("run", a, &a.Devices[0])
+	p.opens = "run"
+	r := &Report{Name: "run", parts: []*reportPart{p}, light: &roofline.Report{
 		Findings: []finding.Finding{{Kind: finding.Doubt}, {Kind: finding.AboveFloor}}}}
 	if err := r.addLight(); err != nil {
 		t.Fatal(err)
@@ -835,8 +837,8 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 	idle, fuse, wait := one(finding.IdleTime, "a"), one(finding.Fusion, "b"), one(finding.RankWait, "c")
 	exposed, lone := one(finding.ExposedCommunication, "d"), one(finding.SmallKernels, "e")
 	for _, matched := range []int{0, 7} {
-		r := &Report{Name: "dir", Findings: []finding.Finding{idle, fuse, wait, exposed}, Verdict: "V.",
-			Health: trace.HealthOK}
+		r := &Report{Name: "dir", Traces: []string{"dir/rank-0.json"}, Verdict: "V.", Health: trace.HealthOK,
+			Findings: []finding.Finding{idle, fuse, wait, exposed}}
 		r.join(&fleet.Report{Verdict: "All.", Health: trace.HealthDegraded, Runs: []fleet.Run{{Groups: []fleet.Group{{Collectives: matched}},
 			Shared: []fleet.Shared{shared(idle, 3, spread(1e6, 2e6)), shared(fuse, 8, spread(1e6, 1e6)),
 				shared(exposed, 2, spread(1e6, 2e6)), shared(lone, 1, spread(1e6, 1e6)), shared(wait, 8, spread(0,
@@ -852,7 +854,7 @@ func TestFindingsOfRanksJoin(t *testing.T) {
 			delete(want, "c")
 			want["d"] = "Seen. On 2 of 8 ranks."
 		}
-		if d := cmp.Diff(want, got); d != "" || r.Health != trace.HealthDegraded || r.Verdict != "All. V." || len(r.Findings) != len(want) {
+		if d := cmp.Diff(want, got); d != "" || r.Health != trace.HealthDegraded || r.Verdict != "All. rank-0.json: V." || len(r.Findings) != len(want) {
 			t.Errorf("%d collectives matched, verdict %q (-want +got):\n%s", matched, r.Verdict, d)
 		}
 	}

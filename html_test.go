@@ -180,6 +180,7 @@ func TestHostileNamesStayText(t *testing.T) {
 // are no matched collectives.
 func TestPageOfRanks(t *testing.T) {
 	g := fleet.Group{Name: "0–1", Ranks: 2, Steps: 3, Step: 1000, Transfer: 100, Collectives: 9,
+		Wait: fleet.Spread{Max: 400, Worst: []fleet.Value{{Rank: "rank 0", NS: 400}}},
 		Rows: []fleet.Row{{Rank: "rank 0", Wall: 1000, Busy: 500, Wait: 400},
 			{Rank: "rank 1", Wall: 1000, Busy: 900, Last: 9}},
 		Differs: []fleet.Differs{{Rank: "rank 1", What: "attention", NS: 400, Share: .4}},

@@ -340,7 +340,8 @@ func (a *account) moved(name string) string {
 	if bytes == 0 || ns == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in all at %s/s", table.Bytes(bytes), table.Bytes(int64(float64(bytes)/time.Duration(ns).Seconds())))
+	return fmt.Sprintf("%s in all at %s/s", table.Bytes(bytes),
+		table.Bytes(int64(float64(bytes)/time.Duration(ns).Seconds())))
 }
 
 // nameOf is the name that a key is shown under.

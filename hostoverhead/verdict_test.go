@@ -41,7 +41,8 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 		finding.Transfer: 100, finding.UnknownCause: 1990, finding.LaunchCall: 10, finding.GraphLaunch: 200,
 		finding.GPUDispatch: 1,
 	}
-	got := causesOf(judged(t, tl.Finish()))
+	v := judged(t, tl.Finish())
+	got := causesOf(v)
 	for c, us := range want {
 		if got[c] != us {
 			t.Errorf("%s: %d µs, want %d", c, got[c], us)
@@ -50,7 +51,7 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("causes %v, want %v", got, want)
 	}
-	if d := decider(judged(t, tl.Finish())).Drains; len(d) > 0 {
+	if d := decider(v).Drains; len(d) > 0 {
 		t.Errorf("no call emptied the queue, but %+v", d)
 	}
 }

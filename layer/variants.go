@@ -65,8 +65,8 @@ func (d *Device) runOf(at int, l *Layer) layerRun {
 	return r
 }
 
-// groupRuns groups layers of which at least a part of the kernels, 0…1, is that of the group's first. It stops one
-// group above mostVariants.
+// groupRuns groups layers that have at least a part of their kernels, 0…1, in common with the first of their group. It
+// stops one group above mostVariants.
 func groupRuns(runs []layerRun, least float64) (groups [][]layerRun) {
 	for _, r := range runs {
 		k := slices.IndexFunc(groups, func(g []layerRun) bool { return r.common(g[0]) >= least })

@@ -310,8 +310,8 @@ func (x *exposureSums) bound() {
 }
 
 func (x *exposureSums) ledger() *Exposure {
-	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, CompleteSteps: x.complete, Mixed: x.mixed,
-		Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
+	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, CompleteSteps: x.complete,
+		Mixed: x.mixed, Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
 	for _, c := range x.categories {
 		if c.exposed+c.hidden == 0 {
 			continue

@@ -109,7 +109,8 @@ func (r *Report) judge(g Gate) Gate {
 	out.Known = true
 	share := func(d time.Duration) float64 { return float64(d) / float64(base) }
 	out.Estimate, out.Low, out.High = share(i.Delta), share(i.Low), share(i.High)
-	out.Text = fmt.Sprintf("%s: %+.1f%% of %s (%+.1f … %+.1f%%)", out.Gate, 100*out.Estimate, of, 100*out.Low, 100*out.High)
+	out.Text = fmt.Sprintf("%s: %+.1f%% of %s (%+.1f … %+.1f%%)", out.Gate, 100*out.Estimate, of, 100*out.Low,
+		100*out.High)
 	least := share(i.High-i.Low) / 2
 	switch {
 	case out.Low >= out.Limit:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/triage"
@@ -25,7 +26,7 @@ func TestPublishedOverlap(t *testing.T) {
 		return doc.Stages[0].Overlap
 	}
 	for _, o := range rows() {
-		if o.Category != "communication" || o.BoundNS <= 0 {
+		if o.Category != classify.CategoryCommunication || o.BoundNS <= 0 {
 			t.Errorf("row %+v is nothing that compute could hide", o)
 		}
 	}
@@ -33,7 +34,7 @@ func TestPublishedOverlap(t *testing.T) {
 	if len(got) < 5 {
 		t.Fatalf("%d rows of the published rule, want 5 at least", len(got))
 	}
-	if o := got[0]; o.Priority != "P1" || o.Category != "communication" || o.Verdict != "headroom" ||
+	if o := got[0]; o.Priority != "P1" || o.Category != classify.CategoryCommunication || o.Verdict != "headroom" ||
 		o.DepRisk != "low" || o.Recommendation != "try overlap" ||
 		o.ExclusiveRatio < 0.95 || o.ExclusiveRatio > 0.96 || o.ExclusiveRatio+o.HiddenRatio < 0.999 {
 		t.Errorf("first row %+v", o)
