@@ -138,7 +138,7 @@ func (i identity) restarted(now identity, opened time.Time) bool {
 // processStart is the line in which Prometheus clients report the start of the process.
 var processStart = regexp.MustCompile(`(?m)^process_start_time_seconds ([0-9.eE+]+)\s*$`)
 
-// routes is what a server's own description says. The zero value and nil say nothing.
+// routes is what a server's own description says; nil says nothing.
 type routes struct {
 	start  bool           // it has the profiler's route
 	fields map[Field]bool // keys of a start request, nil without a schema

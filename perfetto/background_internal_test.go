@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"testing"
@@ -46,6 +47,23 @@ func TestBackground(t *testing.T) {
 			!bytes.Equal(s.Bytes(), want) {
 			t.Errorf("room for %d of %d bytes: %v, closed %v, %d bytes written", most, len(want), err, s.closed,
 				s.Len())
+		}
+	}
+}
+
+// TestMaskedFullDisk: a disk that is full is reported once, however much waits to be written.
+func TestMaskedFullDisk(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		_, err := CopyOptions{KeepMetadata: keep}.masked(&sink{most: 1 << 16}, func(out *bufio.Writer) error {
+			for range 127 {
+				if _, err := out.Write(make([]byte, 1<<10)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil || err.Error() != errFull.Error() {
+			t.Errorf("metadata kept %v: %v, want %v", keep, err, errFull)
 		}
 	}
 }

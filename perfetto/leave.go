@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -67,7 +66,10 @@ func (o CopyOptions) masked(out io.Writer, write func(*bufio.Writer) error) (fou
 	if err := write(b); err != nil {
 		return nil, err
 	}
-	err = errors.Join(b.Flush(), m.Flush())
+	if err := b.Flush(); err != nil {
+		return nil, err
+	}
+	err = m.Flush()
 	return m.Found(), err
 }
 

@@ -58,7 +58,7 @@ func (o CopyOptions) create(ctx context.Context, src, dst string, mode os.FileMo
 	if err != nil {
 		return nil, fmt.Errorf("perfetto: %w", err)
 	}
-	return found, f.Finish(func() error {
+	err = f.Finish(func() error {
 		packed, err := eventjson.NewCompressor(f, eventjson.Compression(dst, unnamed))
 		if err != nil {
 			return err
@@ -73,6 +73,7 @@ func (o CopyOptions) create(ctx context.Context, src, dst string, mode os.FileMo
 		}
 		return nil
 	}())
+	return found, err
 }
 
 // rewrite is create of what is read from src. A new dst is as readable as src is.
