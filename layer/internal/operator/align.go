@@ -174,7 +174,8 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool, most flo
 			return nil, infinite // costs only add up
 		}
 	}
-	best, at := infinite, -1
+	var at int // some state is alive, and what is left to skip costs no more than a number
+	best := infinite
 	for j := range prev.cells {
 		c := prev.cells[j].cost
 		if !w.pass.CutEnd {
@@ -183,9 +184,6 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool, most flo
 		if c < best {
 			best, at = c, prev.lo+j
 		}
-	}
-	if at < 0 {
-		return nil, best
 	}
 	path := make([]place, len(units))
 	for i := len(units) - 1; i >= 0; i-- {

@@ -144,7 +144,7 @@ func byMarks(s Stretch, marks []Mark, is []bool, usual Span) {
 		is[best] = true
 	}
 	worked, sampled := -1, -1 // the last kernel of a pass that works, or samples
-	begun := -2 * together
+	begun := -together        // none yet
 	for i, m := range marks {
 		switch {
 		case m&Begins != 0:

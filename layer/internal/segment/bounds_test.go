@@ -26,12 +26,13 @@ func stretchOfLetters(letters string) (Stretch, []Mark) {
 func TestBoundsBeforePrologues(t *testing.T) {
 	const works = "wxwxwxwxwx"
 	for name, c := range map[string]struct{ letters, want string }{
-		"a prologue":                    {strings.Repeat("abce"+works, 3), "[14 28]"},
-		"a rest within it":              {"abce" + works + "abCe" + works + "abce" + works, "[14 28]"},
-		"a rest before it":              {"abce" + works + "xYabce" + works, "[15]"},
-		"another one":                   {"abce" + works + "yyce" + works, "[16]"},
-		"the window begins in a pass":   {"wxwxwxwxxabce" + works + "xxabce" + works, "[12 28]"},
-		"the window begins at a lookup": {"e" + works + "abce" + works, "[14]"},
+		"a prologue":                  {strings.Repeat("abce"+works, 3), "[14 28]"},
+		"a rest within it":            {"abce" + works + "abCe" + works + "abce" + works, "[14 28]"},
+		"a rest before it":            {"abce" + works + "xYabce" + works, "[15]"},
+		"another one":                 {"abce" + works + "yyce" + works, "[16]"},
+		"the window begins in a pass": {"wxwxwxwxxabce" + works + "xxabce" + works, "[12 28]"},
+		"two lookups behind what another pass ends with": {"wexxxxxxxxe" + works + "e" + works, "[21]"},
+		"the window begins at a lookup":                  {"e" + works + "abce" + works, "[14]"},
 	} {
 		s, marks := stretchOfLetters(c.letters)
 		if got := fmt.Sprint(Bounds(s, marks)); got != c.want {
