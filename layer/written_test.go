@@ -53,3 +53,19 @@ func TestWritten(t *testing.T) {
 		t.Errorf("%d cases of %d names", seen, len(least))
 	}
 }
+
+// TestDamagedWritten: products of integers say nothing of what a part of a layer does; layers of two parts are no parts
+// in turns where three records in a hundred are lost; a draft of three layers has those of its target.
+func TestDamagedWritten(t *testing.T) {
+	for _, c := range families.Damaged() {
+		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		j := judge(&an.Devices[0], c)
+		t.Logf("%.3f right, printed %.2f: %s:%s", j.right, j.conf, c.Name, j.what)
+		if j.right < .98 {
+			t.Errorf("%s: %.3f right, printed %.2f:%s", c.Name, j.right, j.conf, j.what)
+		}
+	}
+}

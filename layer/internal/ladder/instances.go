@@ -30,7 +30,8 @@ const (
 	akin = .3
 	// alike: a single pass with this part in common is of the same model, however many layers it shows.
 	alike                    = .8
-	ownKernels               = 20 // one in so many kernels is enough for a model of its own
+	nearlyAll                = .95 // of a draft's kernels are its target's
+	ownKernels               = 20  // one in so many kernels is enough for a model of its own
 	draftShare, draftKernels = .8, .4
 )
 
@@ -66,12 +67,20 @@ func (w *Work) findInstances(results []*Result) {
 			return int64(kernels[v])
 		}
 		slices.SortStableFunc(all, func(a, b *variant) int { return cmp.Compare(weight(b), weight(a)) })
-		var found []*instance
 		for _, v := range all {
 			if w.Ended() != nil {
 				return
 			}
 			v.n = segment.Number(v.lead.Seq)
+		}
+		var found []*instance
+		for _, v := range all {
+			if w.Ended() != nil {
+				return
+			}
+			if v.n == 0 && v.Members > 1 {
+				v.n = v.layersLike(all)
+			}
 			in := w.instanceOf(v, found, ownKernels*kernels[v] >= total)
 			if in == nil {
 				in = &instance{n: v.n}
@@ -141,6 +150,24 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 		return best
 	}
 	return nil
+}
+
+// layersLike returns the number of layers of a variant in which nothing repeats often enough, such as a draft, by the
+// kinds of layers of a longer one that runs nearly all of its kernels; 0 for none.
+func (v *variant) layersLike(all []*variant) int {
+	s := v.lead.Seq
+	for _, o := range all {
+		of := o.lead.Seq
+		if o.n < segment.StackLayers || 2*s.Len() > of.Len() || kin(s, of) < nearlyAll {
+			continue
+		}
+		if whole, ok := segment.Layers(of, o.n); ok {
+			if c, ok := segment.ByKinds(s, of, whole); ok && c.Layers() < o.n {
+				return c.Layers()
+			}
+		}
+	}
+	return 0
 }
 
 // encodes says whether a variant is the encoder of a model whose layers mix twice: a whole pass whose layers mix once.

@@ -240,6 +240,7 @@ func partsOf(s *Sequence, steps []step) (parts []part, feeds bool) {
 	begin(0)
 	product, mixes := false, false // the part has a product, and a mixer after the last one
 	last, at := idlePart, 0        // what is after the last product, and the kernel that shows it
+	scales := besideProducts(s, steps)
 	show := func(kind partKind, i int) {
 		if p := &parts[len(parts)-1]; kind > p.kind {
 			p.kind, p.at = kind, i
@@ -266,6 +267,7 @@ func partsOf(s *Sequence, steps []step) (parts []part, feeds bool) {
 			feeds = true
 		case r == roleCollective:
 			mixes = false
+		case scales[i]:
 		case r == roleActivation && mixes:
 			s.Role[i] = RoleElementwise
 		case st == copyStep, st == pickStep, st == meanStep, st == otherStep && r != roleActivation:
@@ -275,4 +277,63 @@ func partsOf(s *Sequence, steps []step) (parts []part, feeds bool) {
 		}
 	}
 	return parts, feeds
+}
+
+// mostProducts of the products, and fewProducts at least, have what belongs to products beside them.
+const (
+	mostProducts = .6
+	fewProducts  = 8
+)
+
+// besideProducts says of each kernel whether it belongs to the product before or after it: what runs next to most
+// products makes their inputs integers, by the largest of a row, and numbers of their results. It says nothing of what
+// a part does.
+func besideProducts(s *Sequence, steps []step) []bool {
+	of := make([]bool, s.Len())
+	var products []int
+	for i, r := range s.Role {
+		if r == RoleGemm {
+			products = append(products, i)
+		}
+	}
+	rows := false
+	for _, step := range []int{-1, 1} {
+		at := func(i, far int) int32 {
+			if k := i + step*far; k >= 0 && k < s.Len() && s.Role[k] != RoleGemm {
+				return s.Base[k]
+			}
+			return None
+		}
+		var chain []int32 // from the product on
+		for left := products; len(left) > 0; {
+			counts, most := map[int32]int{}, int32(None)
+			for _, i := range left {
+				if b := at(i, len(chain)+1); b != None {
+					if counts[b]++; counts[b] > counts[most] {
+						most = b
+					}
+				}
+			}
+			if counts[most] < fewProducts || !segment.AtLeast(counts[most], mostProducts, len(products)) {
+				break
+			}
+			chain = append(chain, most)
+			left = slices.DeleteFunc(slices.Clone(left), func(i int) bool { return at(i, len(chain)) != most })
+			rows = rows || steps[s.ID[left[0]+step*len(chain)]] == pickStep
+		}
+		if !rows {
+			return of
+		}
+		for _, i := range products {
+			for k, c := 1, 0; c < len(chain); k, c = k+1, c+1 {
+				if b := at(i, k); b != chain[c] {
+					if c++; c == len(chain) || b != chain[c] { // more than one record is lost, or it ends
+						break
+					}
+				}
+				of[i+step*k] = true
+			}
+		}
+	}
+	return of
 }

@@ -39,6 +39,12 @@ func Guesses(s *Sequence, passes bool) []Guess {
 	if !slices.ContainsFunc(kept, func(g Guess) bool { return g.N > fewLayers+1 }) {
 		keep(true) // costs most, and counts only where nothing larger does
 	}
+	kept = slices.DeleteFunc(kept, func(g Guess) bool { // the two parts of layers that are more even
+		return g.parts && slices.ContainsFunc(kept, func(whole Guess) bool {
+			return !whole.parts && abs(2*whole.N-g.N) <= maxSurplus && whole.Similarity > g.Similarity &&
+				whole.Combs[0].Cost < partsUneven*g.Combs[0].Cost
+		})
+	})
 	slices.SortFunc(kept, func(a, b Guess) int { return b.N - a.N })
 	kept = dropSurplus(s, kept)
 	if len(kept) > 0 && !passes {
