@@ -42,17 +42,24 @@ func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording,
 	if err != nil {
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
 	}
-	rec.unpackedFrom(path)
+	rec.unpackedFrom(path, u.dir)
 	return rec, true, nil
 }
 
-// unpackedFrom says of a recording which archive its files are of.
-func (r *Recording) unpackedFrom(archive string) {
+// unpackedFrom says of a recording which archive was unpacked to dir.
+func (r *Recording) unpackedFrom(archive, dir string) {
 	r.Name = archive
 	for _, list := range [][]Part{r.Parts, r.NotRead} {
 		for i := range list {
-			list[i].Archive = archive
+			list[i].unpackedFrom(archive, dir)
 		}
+	}
+}
+
+// unpackedFrom says which archive was unpacked to dir, if the file is there.
+func (p *Part) unpackedFrom(archive, dir string) {
+	if member, is := strings.CutPrefix(p.Path, dir+string(filepath.Separator)); is {
+		p.Archive, p.member = archive, member
 	}
 }
 

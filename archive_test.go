@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,30 @@ func TestReportsOfArchives(t *testing.T) {
 		if strings.Contains(text.String(), "in detail ranks.zip: x-TP-0.trace.json.gz") != (r == all) {
 			t.Errorf("%s: the report does not say which rank it is of:\n%s", name, text.String())
 		}
+	}
+}
+
+// TestMembersAreToldApart: files of one name in two folders of an archive are called by their folders, too.
+func TestMembersAreToldApart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "two.zip")
+	data := zipped(t, member{"p/rank0.json.gz", demo.Trace()}, member{"q/rank0.json.gz", demo.Trace()})
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := strata.Open(t.Context(), path, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, list := range [][]strata.Part{rec.Parts, rec.NotRead} {
+		for i := range list {
+			got = append(got, list[i].Shown())
+		}
+	}
+	slices.Sort(got)
+	if want := []string{path + ": " + filepath.Join("p", "rank0.json.gz"),
+		path + ": " + filepath.Join("q", "rank0.json.gz")}; !slices.Equal(got, want) {
+		t.Errorf("the files are called %q, want %q", got, want)
 	}
 }
 

@@ -48,9 +48,7 @@ func (r *Ranks) Close() {
 func (r *Ranks) Part(f trace.File) Part {
 	p := Part{File: f}
 	for dir, archive := range r.archives {
-		if strings.HasPrefix(f.Path, dir+string(filepath.Separator)) {
-			p.Archive = archive
-		}
+		p.unpackedFrom(archive, dir)
 	}
 	return p
 }

@@ -106,7 +106,8 @@ func (r *Ranks) representative(ctx context.Context, d DigestOptions, o ReportOpt
 		rec, err := d.Open.read(ctx, r.Name, nil, trace.ChooseFiles(filepath.Dir(files[i].Path), files[i:n], true))
 		if i = n; err == nil {
 			for k := range rec.Parts {
-				rec.Parts[k].Archive = r.Part(rec.Parts[k].File).Archive
+				of := r.Part(rec.Parts[k].File)
+				rec.Parts[k].Archive, rec.Parts[k].member = of.Archive, of.member
 			}
 			var rep *Report
 			if rep, err = Analyze(ctx, rec, o); err == nil && rep.main() != nil {

@@ -64,14 +64,15 @@ type Part struct {
 	Why string
 	// Archive is the zip or tar that the file was unpacked from, "" for none. Its path is then gone once it is read.
 	Archive string
+	member  string // its path in the archive
 }
 
-// Shown is the file as its user knows it: one of an archive has no path of its own.
+// Shown is the file as its user knows it: one of an archive is called as it is there.
 func (p *Part) Shown() string {
 	if p.Archive == "" {
 		return p.Path
 	}
-	return p.Archive + ": " + filepath.Base(p.Path)
+	return p.Archive + ": " + p.member
 }
 
 // Open reads the recording at path: a file, a directory, a pattern such as

@@ -72,7 +72,7 @@ func load(ctx context.Context, r *capture.Result, o trace.Options) ([]triage.Sou
 func Sources(rec *strata.Recording) []triage.Source {
 	var out []triage.Source
 	for _, p := range rec.Parts {
-		out = append(out, triage.Source{Trace: p.Trace, Path: p.Path})
+		out = append(out, triage.Source{Trace: p.Trace, Path: p.Shown()})
 	}
 	return out
 }
