@@ -231,7 +231,7 @@ func number(read readFile, path string) (int64, error) {
 
 // gcPercent is GOGC: garbage in percent of the memory in use. Traces are columns without pointers, so collections cost
 // little, and less garbage is worth more than rare collections.
-const gcPercent = 25
+const gcPercent = 10
 
 // collectOften keeps garbage small; it changes nothing if the environment sets GOGC.
 func collectOften() {

@@ -110,7 +110,7 @@ func TestMemoryErrorNamesItsLimit(t *testing.T) {
 func TestCollectOften(t *testing.T) {
 	const before = 77
 	defer debug.SetGCPercent(debug.SetGCPercent(before))
-	for env, want := range map[string]int{"": 25, "100": before} {
+	for env, want := range map[string]int{"": gcPercent, "100": before} {
 		t.Setenv("GOGC", env)
 		collectOften()
 		if got := debug.SetGCPercent(before); got != want {
