@@ -45,7 +45,7 @@ func (m Model) Title() string {
 }
 
 // ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of
-// their own. It is "" if only one model runs, and tells models of one title apart: "encoder of 24 layers".
+// their own. It is "" if only one model runs; of models of one title it has the layers, too: "encoder of 24 layers".
 func (a *Device) ModelOf(pass int) string {
 	if !a.SeveralModels() {
 		return ""

@@ -220,10 +220,15 @@ func gpuOf(d *layer.Device, o *Options) (*hardware.GPU, string, error) {
 	if g != nil && g.Clock.Known() && g.Clock.Value == clock.Median {
 		why += fmt.Sprintf(" (median of %d samples between %.0f and %.0f)", clock.Samples, clock.Min, clock.Max)
 	}
-	if len(o.Peaks) > 0 {
+	own := o.withPeaks(g)
+	switch {
+	case len(o.Peaks) == 0:
+	case own == nil:
+		why += "; the peaks asked for lack the memory's or those of arithmetic"
+	default:
 		why += ", with the peaks asked for"
 	}
-	return o.withPeaks(g), why, nil
+	return own, why, nil
 }
 
 // clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median is for all

@@ -42,6 +42,11 @@ func TestPeaksOfTheUser(t *testing.T) {
 	if got := floorOf(&w, own.withPeaks(nil)); none.withPeaks(nil) != nil || got.compute != 1e-6 || got.memory != 1e-6 {
 		t.Errorf("a GPU that the table has not: %+v, want a microsecond each", got)
 	}
+	for _, lone := range []string{"bf16", "memory"} { // what bounds an operator is not known
+		if o := (Options{Peaks: map[string]float64{lone: 4e12}}); o.withPeaks(nil) != nil {
+			t.Errorf("a GPU of which only %s is known has floors", lone)
+		}
+	}
 }
 
 // TestWorkOfAFusedKernel: a kernel has the work of all operators that it fuses, those of decode passes apart: a router

@@ -144,7 +144,7 @@ func (o *Options) table() []hardware.GPU {
 }
 
 // withPeaks returns a GPU with the figures that the user gives, which are all that is known of one that the table has
-// not.
+// not: nil where they lack the memory or all types of arithmetic, as what bounds an operator is not known then.
 func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
 	if len(o.Peaks) == 0 {
 		return g
@@ -162,6 +162,9 @@ func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
 		} else {
 			own.FLOP[name] = f
 		}
+	}
+	if g == nil && (len(own.FLOP) == 0 || !own.Bandwidth.Known()) {
+		return nil
 	}
 	return &own
 }
