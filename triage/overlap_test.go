@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -59,7 +60,7 @@ func TestOverlapRows(t *testing.T) {
 		got, bound := "", int64(0)
 		for _, o := range s.Overlap {
 			got, bound = got+o.Priority, bound+o.BoundNS
-			if o.Category != "communication" || o.BoundNS > int64(o.TotalUS*1e3) {
+			if o.Category != classify.CategoryCommunication || o.BoundNS > int64(o.TotalUS*1e3) {
 				t.Errorf("%s: row %+v", tt.name, o)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -55,7 +56,7 @@ func TestWaitingOfOneRank(t *testing.T) {
 		for _, s := range r.Stages {
 			for _, row := range s.Exposure.Rows {
 				waiting += row.WaitingNS
-				if row.Category == "communication" {
+				if row.Category == classify.CategoryCommunication {
 					exposed += row.ExposedNS
 				}
 			}
@@ -83,7 +84,7 @@ func TestExchangesOfAProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range r.Stages {
-		if !slices.ContainsFunc(s.Exposure.Rows, func(r triage.ExposureRow) bool { return r.Category == "communication" }) {
+		if !slices.ContainsFunc(s.Exposure.Rows, func(r triage.ExposureRow) bool { return r.Category == classify.CategoryCommunication }) {
 			t.Errorf("%s: no communication in %+v", s.Stage, s.Exposure.Rows)
 		}
 	}

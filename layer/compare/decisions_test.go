@@ -745,7 +745,7 @@ func TestPartsOfTheWaterfall(t *testing.T) {
 		}
 	}
 	for floor, want := range map[time.Duration]string{0: "0.0", 14: "1.4", 99: "9.9", 100: "10", 994: "99"} {
-		if got := ofPeak(floor, 1000); got != want {
+		if got := shareOfPeak(ofPeak(floor, 1000)); got != want {
 			t.Errorf("%d of 1000 is %s%% of peak, want %s", floor, got, want)
 		}
 	}

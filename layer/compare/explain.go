@@ -49,8 +49,9 @@ func (c *comparison) because(r *Row, row int) string {
 	case a.hasTokens() && b.hasTokens() && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0 && (!c.sameGPU || !r.ownFloors()):
-		if was, is := ofPeak(r.WorkA.Floor, r.KernelA), ofPeak(r.WorkB.Floor, r.KernelB); was != nothing || is != nothing {
-			say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), was, is))
+		was, is := ofPeak(r.WorkA.Floor, r.KernelA), ofPeak(r.WorkB.Floor, r.KernelB)
+		if max(was, is) >= leastOfPeak { // below, launches decide, not work
+			say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), shareOfPeak(was), shareOfPeak(is)))
 		}
 	case equal && len(say) == 0:
 		say = append(say, table.Counted(int(math.Round(r.LaunchesA)), "launch", "launches")+r.each())
@@ -61,12 +62,14 @@ func (c *comparison) because(r *Row, row int) string {
 	return strings.Join(say, "; ")
 }
 
-// nothing is a share of the peak that says nothing of an operator: its launches decide, not its work.
-const nothing = "0.0"
+// leastOfPeak is the share of the peak, in percent, that is not written as 0.0.
+const leastOfPeak = 0.05
 
-// ofPeak is a floor as a share of the time that kernels take, with as many decimals as say something.
-func ofPeak(floor, d time.Duration) string {
-	share := 100 * float64(floor) / float64(max(d, 1))
+// ofPeak is a floor in percent of the time that kernels take.
+func ofPeak(floor, d time.Duration) float64 { return 100 * float64(floor) / float64(max(d, 1)) }
+
+// shareOfPeak writes a percentage with as many decimals as say something.
+func shareOfPeak(share float64) string {
 	if share < 10 {
 		return fmt.Sprintf("%.1f", share)
 	}
