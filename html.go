@@ -155,9 +155,7 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		}
 		p.Verdict += fmt.Sprintf("; %s takes %s", passTitle(pass, f.Stage), table.Duration(f.Wall()))
 		if h := page.FromLayers(d, pass); h != nil {
-			p.Sections = append(p.Sections, page.Section{ID: "layers", Title: "Which layer is different",
-				Text:  "Colour is time against the median of that operator over layers of the same type.",
-				Heats: []*page.Heat{h}})
+			p.Sections = append(p.Sections, heatSection(h))
 		}
 		p.Sections = append(p.Sections, section("layer-list", "Layers", layerTable(d, pass)))
 	}
@@ -506,13 +504,8 @@ func rankSection(f *fleet.Report) page.Section {
 			if g.Late != nil {
 				late, why = page.Cell{Text: g.Late.Rank, Strong: true}, g.Late.Why()
 			}
-			// known is a time of collectives, a dash where none was matched.
-			known := func(c page.Cell) page.Cell {
-				if !g.Wait.Known() {
-					return page.Cell{Text: table.None}
-				}
-				return c
-			}
+			// Without matched collectives waiting is not known.
+			known := func(c page.Cell) page.Cell { return where(g.Wait.Known(), c) }
 			groups.Add(f.Runs[i].Run, strings.TrimSpace(g.Name+" "+g.Part), count(int64(g.Steps)), ns(g.Step),
 				known(bar(g.Wait.Min, g.Step)), known(bar(g.Wait.Median, g.Step)), known(bar(g.Wait.Max, g.Step)),
 				known(ns(g.Transfer)),

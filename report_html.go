@@ -255,8 +255,7 @@ func waterfalls(l *roofline.Report) page.Section {
 
 // heats draw the layers of the chosen passes.
 func (r *Report) heats() []page.Section {
-	s := page.Section{ID: "layers", Title: "Which layer is different",
-		Text: "Colour is time against the median of that operator over layers of the same type."}
+	s := heatSection()
 	for _, m := range r.parts {
 		if m.d == nil {
 			continue
@@ -271,6 +270,12 @@ func (r *Report) heats() []page.Section {
 		return nil
 	}
 	return []page.Section{s}
+}
+
+// heatSection has pictures of the layers of passes.
+func heatSection(heats ...*page.Heat) page.Section {
+	return page.Section{ID: "layers", Title: "Which layer is different", Heats: heats,
+		Text: "Colour is time against the median of that operator over layers of the same kind."}
 }
 
 // operatorTable lists the operators of the chosen passes by time.

@@ -41,9 +41,8 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
-			if what := table.Cut(table.Clean(n.Name), wideName); what != c.Cause.Info().Title &&
-				c.Cause != finding.GPUDispatch { // whose gaps have no other name
-				f.Evidence = fmt.Sprintf("Largest part: %s (%s).", what, percentOf(n.StepsNS, c.StepsNS))
+			if table.Clean(n.Name) != c.Cause.Info().Title && c.Cause != finding.GPUDispatch { // whose gaps have no other name
+				f.Evidence = c.largest() + "."
 			}
 		}
 		r.locate(c, &f)
@@ -51,8 +50,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	}
 	if c := r.Transfers; c != nil && c.StepsNS > 0 {
 		most := &c.Names[0]
-		evidence := fmt.Sprintf("Largest part: %s (%s)", table.Cut(table.Clean(most.Name), wideName),
-			percentOf(most.StepsNS, c.StepsNS))
+		evidence := c.largest()
 		if moved := a.moved(most.Name); moved != "" {
 			evidence += ", " + moved
 		}
@@ -63,6 +61,12 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 			Confidence: finding.High, Advice: c.Cause.Info().Advice})
 	}
 	return out
+}
+
+// largest names the part of a cause that comes first, with its share of the steps' part.
+func (c *IdleCause) largest() string {
+	n := &c.Names[0]
+	return fmt.Sprintf("Largest part: %s (%s)", table.Cut(table.Clean(n.Name), wideName), percentOf(n.StepsNS, c.StepsNS))
 }
 
 // saysItself reports whether nearly all of a cause of the GPU's side is in one part: its name says what the cause does.

@@ -444,7 +444,7 @@ func FromLayers(d *layer.Device, pass int) *Heat {
 		return nil
 	}
 	h := &Heat{Label: fmt.Sprintf("Time of each operator in each layer of pass %d, against its median over layers of "+
-		"the same type", pass)}
+		"the same kind", pass)}
 	rows := map[string]int{}
 	values := map[[2]int]time.Duration{}
 	type kind struct {

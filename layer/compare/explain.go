@@ -50,7 +50,7 @@ func (c *comparison) because(r *Row, row int) string {
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0 && (!c.sameGPU || !r.ownFloors()):
 		was, is := ofPeak(r.WorkA.Floor, r.KernelA), ofPeak(r.WorkB.Floor, r.KernelB)
-		if max(was, is) >= leastOfPeak { // below, launches decide, not work
+		if math.Round(10*max(was, is)) > 0 { // 0.0% on both sides: launches decide, not work
 			say = append(say, fmt.Sprintf("%s, %s → %s%% of peak", r.workOf(), shareOfPeak(was), shareOfPeak(is)))
 		}
 	case equal && len(say) == 0:
@@ -61,9 +61,6 @@ func (c *comparison) because(r *Row, row int) string {
 	}
 	return strings.Join(say, "; ")
 }
-
-// leastOfPeak is the share of the peak, in percent, that is not written as 0.0.
-const leastOfPeak = 0.05
 
 // ofPeak is a floor in percent of the time that kernels take.
 func ofPeak(floor, d time.Duration) float64 { return 100 * float64(floor) / float64(max(d, 1)) }
