@@ -247,7 +247,7 @@ func TestModelsInWords(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.models, got, c.want)
 		}
 	}
-	// Means over steps are of one model each, which is told by its title.
+	// Means over steps are of one model each, which its title names.
 	for _, c := range []struct {
 		models []Model
 		want   []string

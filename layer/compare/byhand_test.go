@@ -166,14 +166,7 @@ func TestUnrelatedTraces(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, err := compare.Measure(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, run := runOf(t, tr, layer.Options{})
 		program := name
 		for prefix, p := range programs {
 			if strings.HasPrefix(name, prefix) {

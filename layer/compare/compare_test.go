@@ -294,14 +294,7 @@ func measuredSteps(t *testing.T, steps ...[]madeKernel) *compare.Run {
 				Stream: k.stream, Correlation: id})
 		}
 	}
-	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := compare.Measure(t.Context(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, run := runOf(t, built.Trace(b), layer.Options{})
 	if len(run.Passes) != len(steps) {
 		t.Fatalf("%d passes, want %d", len(run.Passes), len(steps))
 	}

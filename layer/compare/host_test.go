@@ -2,7 +2,6 @@ package compare_test
 
 import (
 	"bytes"
-	"context"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -176,14 +175,7 @@ func ticksOf(t *testing.T, n int, gap, long time.Duration, every int, name func(
 			at += int64(gap)
 		}
 	}
-	a, err := layer.Analyze(context.Background(), built.Trace(b), layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := compare.Measure(context.Background(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, run := runOf(t, built.Trace(b), layer.Options{})
 	return run
 }
 

@@ -20,6 +20,20 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// runOf analyses and measures a trace.
+func runOf(t *testing.T, tr *trace.Trace, o layer.Options) (*layer.Analysis, *compare.Run) {
+	t.Helper()
+	a, err := layer.Analyze(t.Context(), tr, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := compare.Measure(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, run
+}
+
 func measured(t *testing.T, file, config string) *compare.Side {
 	t.Helper()
 	path := "../../../shared/traces/torch/" + file
@@ -37,14 +51,7 @@ func measured(t *testing.T, file, config string) *compare.Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := layer.Analyze(context.Background(), tr, layer.Options{Config: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := compare.Measure(context.Background(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, run := runOf(t, tr, layer.Options{Config: cfg})
 	return &compare.Side{Label: file, Runs: []compare.Run{*run}}
 }
 
@@ -75,14 +82,7 @@ func TestSentencesOfRealPairs(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, err := compare.Measure(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, run := runOf(t, tr, layer.Options{})
 		if len(a.Devices) > 0 && roofline.GPUOf(&a.Devices[0]) != nil && run.GPU == "" {
 			t.Errorf("%s: the GPU is known and not named", path)
 		}

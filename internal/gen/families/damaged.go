@@ -31,15 +31,7 @@ func quantised(layer, most string) string {
 
 func quantisedJamba() Script {
 	return decoder("Jamba, quantised, transformers, eager", "emb arange", 16, func(_ *stage, i int, prefill bool) string {
-		conv, tokens := "copy copy mul sum add silu", 1
-		if prefill {
-			conv, tokens = "convd copy silu", 6
-		}
-		mix := join("g.in", conv, "copy g.x rms rms rms g.dt copy exp neg softplus mul exp mul mul mul cast",
-			repeated(tokens, "mul add cast mul sum copy"), either(prefill, "cat", ""), "mul add silu mul g.out")
-		if i%8 == 4 {
-			mix = "g.q g.k g.v cat cat flash g.o"
-		}
+		mix := jambaMixer(i, prefill, "mul sum")
 		return quantised(join("rms", mix, "add rms", gatedFeed, "add"), "max min neg maxi")
 	}, "rms g.lm cast step")
 }

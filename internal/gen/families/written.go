@@ -496,17 +496,23 @@ func (s *stage) experts(prefill bool) string {
 // Norms and two products within the state-space mixer, whose scan is a loop; experts in every second layer.
 func jambaScript() Script {
 	return decoder("Jamba, transformers, eager", "emb arange", 16, func(s *stage, i int, prefill bool) string {
-		conv, tokens := "copy copy mul sum add silu", 1
-		if prefill {
-			conv, tokens = "convd copy silu", 6
-		}
-		mix := join("g.in", conv, "copy g.x rms rms rms g.dt copy exp neg softplus mul exp mul mul mul cast",
-			repeated(tokens, "mul add cast g.bmm copy"), either(prefill, "cat", ""), "mul add silu mul g.out")
-		if i%8 == 4 {
-			mix = "g.q g.k g.v cat cat flash g.o"
-		}
+		mix := jambaMixer(i, prefill, "g.bmm")
 		return join("rms", mix, "add rms", either(i%2 == 1, s.experts(prefill), gatedFeed), "add")
 	}, "rms g.lm cast step")
+}
+
+// jambaMixer is attention in one of eight layers, in the others a state space whose tokens are read out by a product,
+// or by what does the same.
+func jambaMixer(i int, prefill bool, readOut string) string {
+	if i%8 == 4 {
+		return "g.q g.k g.v cat cat flash g.o"
+	}
+	conv, tokens := "copy copy mul sum add silu", 1
+	if prefill {
+		conv, tokens = "convd copy silu", 6
+	}
+	return join("g.in", conv, "copy g.x rms rms rms g.dt copy exp neg softplus mul exp mul mul mul cast",
+		repeated(tokens, "mul add cast "+readOut+" copy"), either(prefill, "cat", ""), "mul add silu mul g.out")
 }
 
 // A gated delta rule in three of four layers, gated attention in the fourth; experts and a shared one.

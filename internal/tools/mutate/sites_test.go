@@ -71,7 +71,7 @@ func TestSurvivorsAreExplained(t *testing.T) {
 	}
 }
 
-// TestSurvivorsOfGoneLines: an entry is told whose file is read and has no such line any more; of other files nothing is
+// TestSurvivorsOfGoneLines: an entry is listed whose file is read and has no such line any more; of other files nothing is
 // known.
 func TestSurvivorsOfGoneLines(t *testing.T) {
 	b := &bench{sources: []*source{{texts: map[string][]byte{"a/one.go": []byte("package a\n\n\tif x > 0 {\n")}}}}

@@ -49,7 +49,7 @@ func TestModelOfAVariant(t *testing.T) {
 		{"the second has as many layers", kindOf(ten, 5, 8), false, false, []*variant{kindOf(ten, 5, 7), kindOf("abctuvwxyz", 5, 8)}, 1},
 		{"the first has as many layers", kindOf(ten, 5, 8), false, false, []*variant{kindOf("abctuvwxyz", 5, 8), kindOf(ten, 5, 7)}, 0},
 		{"the second is about as long", kindOf(ten, 5, 8), false, false, []*variant{kindOf(strings.Repeat(ten, 2), 5, 8), kindOf("abcdefghiz", 5, 8)}, 1},
-		{"a cut one, of which that says nothing", kindOf(ten, 5, 8), true, false, []*variant{kindOf(strings.Repeat(ten, 2), 5, 8), kindOf("abcdefghiz", 5, 8)}, 0},
+		{"a cut one, whose number says nothing", kindOf(ten, 5, 8), true, false, []*variant{kindOf(strings.Repeat(ten, 2), 5, 8), kindOf("abcdefghiz", 5, 8)}, 0},
 	} {
 		c.v.lead.atStart = c.cut
 		var found []*instance
