@@ -123,7 +123,8 @@ func TestRealTracesHaveNothingImpossible(t *testing.T) {
 }
 
 // TestActivitiesAreCountedOnce: a buffer that the profiler wrote twice adds no GPU time, wherever the second copy is.
-// What differs in anything that separates activities is another one, and so is what lasts whole microseconds.
+// What differs in anything that separates activities is another one, and so is what starts and ends together where
+// every duration is whole microseconds; where others are not, one that happens to be is counted once as they are.
 func TestActivitiesAreCountedOnce(t *testing.T) {
 	corr := func(n int) string { return fmt.Sprintf(`,"correlation":%d`, n) }
 	node := func(n int) string { return fmt.Sprintf(`,"correlation":9,"graph id":3,"graph node id":%d`, n) }
@@ -144,6 +145,7 @@ func TestActivitiesAreCountedOnce(t *testing.T) {
 		"another stream":      {document(a, strings.Replace(a, `"stream":7`, `"stream":8`, 1)), 2, ""},
 		"another GPU":         {document(a, strings.Replace(a, `"device":0`, `"device":1`, 1)), 2, ""},
 		"whole microseconds":  {document(kernelAt("a", 10, 4, corr(1)), kernelAt("a", 10, 4, corr(1))), 2, ""},
+		"one whole duration":  {document(b, kernelAt("a", 10, 4, corr(1)), kernelAt("a", 10, 4, corr(1))), 2, "loss-twice=1"},
 		"beside another row":  {document(a, kernelAt("c", 10, 5.125, corr(1)), a), 2, "loss-twice=1"},
 		"without a stream row": {strings.NewReplacer(`"stream":7,`, "", `"tid":7`, `"tid":"gpu"`).Replace(document(a, a)), 2,
 			""},

@@ -87,9 +87,13 @@ const fewAtOnce = 16
 
 // DropTwins leaves out the activities that are there twice, as where a profiler wrote a buffer again, and returns how
 // many: rows of one stream that share name, launch, graph node, start and end. Work on a stream is done in order, so
-// two of them do not begin and end in the same nanosecond. Whole microseconds may be rounded times of two short
-// kernels, which are left. Rows are sorted by start; ordered says of each queue whether it is a stream.
+// two of them do not begin and end in the same nanosecond. Where all durations are whole microseconds, times may be
+// rounded and equal for two short kernels: nothing is left out. Rows are sorted by start; ordered says of each queue
+// whether it is a stream.
 func (c *Columns) DropTwins(ctx context.Context, ordered []bool) (dropped int64) {
+	if !slices.ContainsFunc(c.Dur, func(dur int64) bool { return dur%int64(time.Microsecond) != 0 }) {
+		return 0
+	}
 	var rows []int32 // that stay, from the first twin on
 	for i := range c.Start {
 		if !c.isTwin(i, ordered) {
@@ -114,7 +118,7 @@ func (c *Columns) DropTwins(ctx context.Context, ordered []bool) (dropped int64)
 
 // isTwin reports whether a row is the same as one before it.
 func (c *Columns) isTwin(i int, ordered []bool) bool {
-	if c.Dur[i]%int64(time.Microsecond) == 0 || !ordered[c.Queue[i]] {
+	if !ordered[c.Queue[i]] {
 		return false
 	}
 	for k := i - 1; k >= max(0, i-fewAtOnce) && c.Start[k] == c.Start[i]; k-- {
