@@ -114,6 +114,18 @@ type nameKey struct {
 type nameSum struct {
 	ns, steps int64 // in the window, and inside the steps
 	count     int
+	gap, at   int32 // the last of the longest gaps that has the key, from 1, and where in its names
+}
+
+// add adds the idle time of some pieces.
+func (s *nameSum) add(ns, steps int64, count int) {
+	s.ns, s.steps, s.count = s.ns+ns, s.steps+steps, s.count+count
+}
+
+// keySum is a key with its idle time.
+type keySum struct {
+	nameKey
+	nameSum
 }
 
 // account is what the time of a device is made of.
@@ -142,13 +154,13 @@ type cachedName struct {
 type gapAccount struct {
 	span  interval.Span
 	next  int
-	names map[nameKey]*nameSum
+	names []keySum
 }
 
 // inSteps is the time of a gap in the steps, by cause.
 func (g *gapAccount) inSteps() (sums causeSums) {
-	for k, s := range g.names {
-		sums[k.cause] += s.steps
+	for i := range g.names {
+		sums[g.names[i].cause] += g.names[i].steps
 	}
 	return sums
 }
@@ -210,7 +222,7 @@ func (a *account) join(o *account) {
 func joinNames[K comparable](to, from map[K]*nameSum) {
 	for k, s := range from {
 		if t := to[k]; t != nil {
-			t.ns, t.steps, t.count = t.ns+s.ns, t.steps+s.steps, t.count+s.count
+			t.add(s.ns, s.steps, s.count)
 		} else {
 			to[k] = s
 		}
@@ -290,18 +302,18 @@ func (a *account) findTop(n int) {
 	cut()
 	slices.SortFunc(best, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
 	for _, g := range best {
-		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}})
+		a.top = append(a.top, gapAccount{span: g})
 	}
 }
 
 // add sums one piece of idle time. Pieces come in order.
 func (a *account) add(p *idlePiece) {
 	n := p.span.Len()
-	if p.gap > rounding {
-		a.byGap[bucketOf(p.gap)][p.cause] += n
+	if p.bucket >= 0 {
+		a.byGap[p.bucket][p.cause] += n
 	}
 	key := p.key()
-	sum := a.addName(key, n)
+	sum := a.sumOf(key)
 	for a.at < len(a.steps) && a.steps[a.at].span.End <= p.span.Start {
 		a.at++
 	}
@@ -315,12 +327,17 @@ func (a *account) add(p *idlePiece) {
 			s.paths[a.d.path[p.next]].exposed += part
 		}
 	}
-	sum.steps += in
+	sum.add(n, in, 1)
 	if len(a.l.w.captures) > 0 && p.cause.Group().Host() {
 		a.record += min(in, interval.Covered(a.l.w.captures, p.span))
 	}
 	if p.drain != 0 {
-		addName(a.drains, p.drain, n).steps += in
+		sum := a.drains[p.drain]
+		if sum == nil {
+			sum = &nameSum{}
+			a.drains[p.drain] = sum
+		}
+		sum.add(n, in, 1)
 	}
 	for a.topAt < len(a.top) && a.top[a.topAt].span.End <= p.span.Start {
 		a.topAt++
@@ -328,15 +345,19 @@ func (a *account) add(p *idlePiece) {
 	if a.topAt < len(a.top) && a.top[a.topAt].span.Contains(p.span.Start) {
 		g := &a.top[a.topAt]
 		g.next = p.next
-		addName(g.names, key, n).steps += in
+		if at := int32(a.topAt + 1); sum.gap != at {
+			sum.gap, sum.at = at, int32(len(g.names))
+			g.names = append(g.names, keySum{nameKey: key})
+		}
+		g.names[sum.at].add(n, in, 1)
 	}
 }
 
 // cachedNames is how many sums are found without asking the map: frames of a loop come again soon.
 const cachedNames = 1 << 12
 
-// addName adds to the sum of a key.
-func (a *account) addName(k nameKey, ns int64) *nameSum {
+// sumOf is the sum of a key.
+func (a *account) sumOf(k nameKey) *nameSum {
 	slot := &a.l.cache[(uint32(k.name)*0x9e3779b1^uint32(k.where)*0x85ebca6b^uint32(k.cause)<<7)>>8%cachedNames]
 	if slot.sum == nil || slot.key != k {
 		slot.key, slot.sum = k, a.names[k]
@@ -345,20 +366,7 @@ func (a *account) addName(k nameKey, ns int64) *nameSum {
 			a.names[k] = slot.sum
 		}
 	}
-	slot.sum.ns += ns
-	slot.sum.count++
 	return slot.sum
-}
-
-func addName[K comparable](m map[K]*nameSum, k K, ns int64) *nameSum {
-	s := m[k]
-	if s == nil {
-		s = &nameSum{}
-		m[k] = s
-	}
-	s.ns += ns
-	s.count++
-	return s
 }
 
 // key names a piece by its most specific name.

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -244,29 +245,43 @@ func bound(wall, without int64) float64 {
 }
 
 // listed writes idle time down by cause, name and place, most time first.
-func (a *account) listed(sums map[nameKey]*nameSum) []IdleName {
-	rows := map[IdleName]nameSum{}
-	for k, s := range sums {
-		r := IdleName{Cause: k.cause, Name: a.nameOf(k), Where: a.l.w.general(k.where)}
-		n := rows[r]
-		rows[r] = nameSum{n.ns + s.ns, n.steps + s.steps, n.count + s.count}
+func (a *account) listed(sums []keySum) []IdleName {
+	rows := make([]IdleName, 0, len(sums))
+	for i := range sums {
+		s := &sums[i]
+		rows = append(rows, IdleName{Cause: s.cause, Name: a.nameOf(s.nameKey), Where: a.l.w.general(s.where), NS: s.ns,
+			StepsNS: s.steps, Count: s.count})
 	}
-	var out []IdleName
-	for r, s := range rows {
-		r.NS, r.StepsNS, r.Count = s.ns, s.steps, s.count
-		out = append(out, r)
+	slices.SortFunc(rows, byName)
+	out := rows[:0]
+	for i := range rows { // several names may be one in general
+		if n := len(out); n > 0 && byName(out[n-1], rows[i]) == 0 {
+			last, r := &out[n-1], &rows[i]
+			last.NS, last.StepsNS, last.Count = last.NS+r.NS, last.StepsNS+r.StepsNS, last.Count+r.Count
+		} else {
+			out = append(out, rows[i])
+		}
 	}
-	slices.SortFunc(out, func(x, y IdleName) int {
-		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause.String(), y.Cause.String()),
-			cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
-	})
+	slices.SortStableFunc(out, func(x, y IdleName) int { return cmp.Compare(y.NS, x.NS) })
 	return out
+}
+
+// byName orders idle time by cause, name and place.
+func byName(x, y IdleName) int {
+	if x.Cause != y.Cause {
+		return cmp.Compare(x.Cause.String(), y.Cause.String())
+	}
+	return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Where, y.Where))
 }
 
 // idleCauses lists the idle time by cause and name.
 func (a *account) idleCauses(wall int64) []IdleCause {
 	out := make([]IdleCause, finding.NumCauses)
-	for _, n := range a.listed(a.names) {
+	sums := make([]keySum, 0, len(a.names))
+	for k, s := range a.names {
+		sums = append(sums, keySum{k, *s})
+	}
+	for _, n := range a.listed(sums) {
 		c := &out[n.Cause]
 		c.Cause, c.Group, c.Host = n.Cause, n.Cause.Group(), n.Cause.Group().Host()
 		c.NS, c.StepsNS = c.NS+n.NS, c.StepsNS+n.StepsNS

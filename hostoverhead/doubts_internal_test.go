@@ -69,7 +69,7 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 		at := int64(0)
 		for _, n := range c.gaps {
 			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n},
-				names: map[nameKey]*nameSum{{}: {ns: n, steps: n - c.out}}})
+				names: []keySum{{nameSum: nameSum{ns: n, steps: n - c.out}}}})
 			at += n + 10
 		}
 		d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)

@@ -46,7 +46,7 @@ func TestKernelFarFromAllOthers(t *testing.T) {
 		s.idle[finding.HostCode], s.idle[finding.NoRequests] = 1000*(20+c.pause), 1000*(c.others-20)
 		a.steps = []stepAccount{s}
 		a.top = []gapAccount{{next: c.next, span: interval.Span{End: 1000 * c.pause},
-			names: map[nameKey]*nameSum{{cause: finding.HostCode}: {steps: 1000 * c.pause}}}}
+			names: []keySum{{nameKey{cause: finding.HostCode}, nameSum{steps: 1000 * c.pause}}}}}
 		all := s.headroom()
 		if got := a.straggling(p.answer(&all)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

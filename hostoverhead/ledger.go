@@ -86,7 +86,7 @@ type idlePiece struct {
 	drain  trace.NameID // the call that emptied the queue before a step
 	step   bool         // rng is a step's annotation, or encloses several
 	next   int          // place of the kernel that ends the gap
-	gap    int64        // length of the gap
+	bucket int          // class of the gap's length, negative if rounding makes it
 }
 
 // gap is a span in which nothing runs on the device, and what is known about its ends.
@@ -191,10 +191,10 @@ func (l *ledger) walk(ctx context.Context, part idlePart, f func(*idlePiece)) er
 		l.spare = append(l.spare, s.Now)
 	}
 	l.threads, l.work = map[trace.ThreadIndex]*timeline.Thread{}, workOf(d)
-	var length int64
+	var bucket int
 	emit := func(p *idlePiece) {
 		if !p.span.Empty() {
-			p.gap = length
+			p.bucket = bucket
 			f(p)
 		}
 	}
@@ -207,7 +207,9 @@ func (l *ledger) walk(ctx context.Context, part idlePart, f func(*idlePiece)) er
 		l.collectNeeds(gaps, needs)
 		for i := range gaps {
 			g := &gaps[i]
-			length = g.span.Len()
+			if bucket = none; g.span.Len() > rounding {
+				bucket = bucketOf(g.span.Len())
+			}
 			l.explain(g, g.span, emit)
 		}
 	}

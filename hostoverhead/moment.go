@@ -34,11 +34,13 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 
 // host explains a span by what a thread was doing: each part is the piece at hand when emit is called.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func()) {
-	thread := l.threads[th]
+	thread, sampled := l.threads[th], len(l.samplesOf(th)) > 0
 	list := g.d.layers.Waits()
 	var m timeline.Moment
 	thread.Now.Moments(span, &m, func(s interval.Span) {
-		m[timeline.Sampled] = thread.Sampled(l.w.t, s)
+		if sampled {
+			m[timeline.Sampled] = thread.Sampled(l.w.t, s)
+		}
 		at := sort.Search(len(list), func(i int) bool { return int64(list[i].End) > s.Start })
 		for ; at < len(list) && int64(list[at].Start) < s.End; at++ {
 			w := &list[at]
@@ -72,7 +74,7 @@ func waitDetail(c finding.Cause, m *timeline.Moment) uint8 {
 // decide makes the piece at hand that of a moment.
 func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) {
 	p := &l.piece
-	*p = idlePiece{span: s, next: g.next, rng: m[timeline.Ranges].Name, code: m[timeline.Code].Name}
+	p.span, p.next, p.rng, p.code, p.drain = s, g.next, m[timeline.Ranges].Name, m[timeline.Code].Name, 0
 	p.step = l.name(p.rng).step || l.encloses(&m[timeline.Ranges])
 	if p.rng == 0 {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)

@@ -50,8 +50,8 @@ type Timeline [numLanes][]Piece
 // Moment is what a thread did during a span: a piece of each lane, invalid where there is none.
 type Moment [numLanes]Piece
 
-// hostLanes are those that show what a thread did or waited for.
-var hostLanes = []int{Over, Calls, System, Off, Ranges, Code, AroundRange, AroundFrame}
+// hostLanes are those that show what a thread did or waited for. Most pieces are of the last.
+var hostLanes = [...]int{Over, Calls, System, Off, Ranges, AroundRange, AroundFrame, Code}
 
 // Around is the range or frame within which waits have a meaning of their own; an invalid one for none.
 func (m *Moment) Around() *Piece {
@@ -335,37 +335,46 @@ func overlay(out, bottom, top []Piece) []Piece {
 // Moments splits span by what the lanes hold: f gets every part, with the piece of each lane that covers it in m, or
 // an invalid one up to the next piece.
 func (n *Timeline) Moments(span interval.Span, m *Moment, f func(interval.Span)) {
-	var next [numLanes]int
+	var left Timeline
 	for _, lane := range hostLanes {
-		next[lane] = sort.Search(len(n[lane]), func(i int) bool { return n[lane][i].Span.End > span.Start })
+		left[lane] = n[lane][sort.Search(len(n[lane]), func(i int) bool { return n[lane][i].Span.End > span.Start }):]
 		m[lane].Span.End = span.Start
 	}
-	for at := span.Start; at < span.End; {
-		part := interval.Span{Start: at, End: span.End}
-		for _, lane := range hostLanes {
-			if m[lane].Span.End <= at {
-				m[lane] = cover(n[lane], &next[lane], part)
+	others, until := hostLanes[:len(hostLanes)-1], span.Start // up to then none of the others changes
+	for part := span; part.Start < span.End; part.Start = part.End {
+		if part.End = span.End; until <= part.Start {
+			until = span.End
+			for _, lane := range others {
+				left[lane] = m[lane].cover(left[lane], part)
+				until = min(until, m[lane].Span.End)
 			}
-			part.End = min(part.End, m[lane].Span.End)
 		}
+		left[Code] = m[Code].cover(left[Code], part)
+		part.End = min(until, m[Code].Span.End)
 		f(part)
-		at = part.End
 	}
 }
 
-// cover is the piece at the start of a span, cut to that, or an invalid one up to the next; next is the first piece
-// that may be it, and moves on.
-func cover(pieces []Piece, next *int, span interval.Span) Piece {
-	for ; *next < len(pieces) && pieces[*next].Span.Start < span.End; *next++ {
-		p := pieces[*next]
-		if p.Span.Start > span.Start {
-			return Piece{Span: interval.Span{Start: span.Start, End: p.Span.Start}}
-		}
-		if p.Span = p.Span.Clip(span); !p.Span.Empty() {
-			return p
-		}
+// cover becomes the piece at the start of a span, cut to that, or an invalid one up to the next, unless it goes on
+// there. The first of the pieces may be it; cover returns those that may come later.
+func (p *Piece) cover(pieces []Piece, span interval.Span) []Piece {
+	if p.Span.End > span.Start {
+		return pieces
 	}
-	return Piece{Span: span}
+	for len(pieces) > 0 && pieces[0].Span.End <= span.Start {
+		pieces = pieces[1:]
+	}
+	*p = Piece{Span: span}
+	if len(pieces) == 0 {
+		return nil
+	}
+	if next := &pieces[0]; next.Span.Start > span.Start {
+		p.Span.End = min(span.End, next.Span.Start)
+	} else {
+		p.ID, p.Name, p.Kind = next.ID, next.Name, next.Kind
+		p.Span.End = min(span.End, next.Span.End)
+	}
+	return pieces
 }
 
 // isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy
