@@ -32,7 +32,7 @@ type Ranks struct {
 	// Digests are files of digests that were named beside traces.
 	Digests []string
 
-	several  bool // folders, whose names separate recordings
+	paths    []string // several are folders, whose names separate recordings
 	remove   []func()
 	archives map[string]string // by the directory that each was unpacked to
 }
@@ -67,7 +67,7 @@ const digestSuffix = ".ndjson"
 // FindRanks looks through directories, archives, patterns and files for the traces of ranks and their digests, which
 // end in .ndjson. It reads none of them. The caller must close the result.
 func FindRanks(ctx context.Context, paths []string, o Options) (*Ranks, error) {
-	r := &Ranks{Name: strings.Join(paths, " "), several: len(paths) > 1}
+	r := &Ranks{Name: strings.Join(paths, " "), paths: paths}
 	var named []trace.File // one by one: of one folder
 	for _, path := range paths {
 		if err := r.find(ctx, path, &o, &named); err != nil {
@@ -138,7 +138,7 @@ func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trac
 		return err
 	}
 	for _, rec := range trace.Recordings(dir, files) {
-		if r.several {
+		if len(r.paths) > 1 {
 			rec.Name = strings.Trim(filepath.Base(path)+"/"+rec.Name, "/")
 		}
 		r.Recordings = append(r.Recordings, rec)

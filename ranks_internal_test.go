@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,12 +168,17 @@ func TestDigestsAreKept(t *testing.T) {
 // TestFindingsNameTheirGPU: of a trace with several, unless they are of all of them or have no size.
 func TestFindingsNameTheirGPU(t *testing.T) {
 	size := func(m finding.Measure, gpus int) finding.Finding {
-		return finding.Finding{Kind: finding.IdleTime, Size: finding.Size{Measure: m, GPUs: gpus},
-			Advice: finding.Advice{Next: "strata host x"}}
+		return finding.Finding{Kind: finding.IdleTime, Size: finding.Size{Measure: m, GPUs: gpus}}
 	}
 	for n, want := range map[int][]string{1: {" strata host x", " strata host x", " strata host x"},
 		2: {"GPU 4 strata host x --device 4", " strata host x", " strata host x"}} {
-		r, p := &Report{}, &reportPart{a: &layer.Analysis{Devices: make([]layer.Device, n)}, d: &layer.Device{ID: 4}}
+		r := &Report{flags: func(_ string, gpu *int, _ bool) []Flag {
+			if gpu == nil {
+				return nil
+			}
+			return []Flag{{Name: "device", Value: strconv.Itoa(*gpu)}}
+		}}
+		p := &reportPart{opens: "x", a: &layer.Analysis{Devices: make([]layer.Device, n)}, d: &layer.Device{ID: 4}}
 		r.take(p, size(finding.Taken, 0), size(finding.Taken, 2), size(finding.NoMeasure, 0))
 		var got []string
 		for i := range r.found {

@@ -48,8 +48,19 @@ type ReportOptions struct {
 	// Gates are what the comparison with Against is asked; their answers are in
 	// [Report.Against].
 	Gates []compare.Gate
+	// Flags returns the flags with which a command of strata, "light" for example, reads a trace as these options do;
+	// gpu is the number of one GPU of several, nil for none, and without model those that say what the model is are left
+	// out. Findings name them in their next command. Nil: none.
+	Flags func(command string, gpu *int, model bool) []Flag
 	// ranks are what is compared with Against where the ranks were read one by one.
 	ranks []compare.Run
+}
+
+// Flag is a flag of a command line.
+type Flag struct {
+	Name  string // without dashes
+	Value string // "" for a switch
+	File  bool   // the value names a file
 }
 
 // Report is everything that the analyses say about one recording, with what
@@ -111,6 +122,9 @@ type Report struct {
 	parts []*reportPart
 	// inputs are paths of what was read.
 	inputs []string
+	opens  []string // what the command of all ranks is to open
+	named  []string // files that commands name in flags
+	flags  func(command string, gpu *int, model bool) []Flag
 	light  *roofline.Report
 	host   *hostoverhead.Verdict
 	triage *triage.Report
@@ -249,7 +263,7 @@ type reportPart struct {
 // Analyze runs every analysis on a recording, each once, and ranks what they
 // found. A recording without GPU work is no error: the report says so.
 func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, error) {
-	r := &Report{Schema: reportSchema, Name: rec.Name, inputs: []string{rec.Name}}
+	r := &Report{Schema: reportSchema, Name: rec.Name, inputs: []string{rec.Name}, flags: o.Flags}
 	for _, u := range rec.NotRead {
 		r.note("not read: %s (%s)", u.Shown(), u.Why)
 	}

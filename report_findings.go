@@ -142,9 +142,8 @@ func (r *Report) doubtedIdle() string {
 // another; or they are the mean of all of them, as Size.GPUs says.
 func (r *Report) take(p *reportPart, list ...finding.Finding) {
 	for _, f := range list {
-		if f.Next == "" {
-			f.Next = command(f.Kind.Info().Program, p)
-		}
+		next := cmp.Or(f.Next, f.Kind.Info().Program)
+		var gpu *int
 		f.Place.Trace = p.name
 		f.Where = cmp.Or(f.Where, table.Cut(table.Clean(f.Place.String()), nameWidth))
 		if len(p.a.Devices) > 1 && f.Measure != finding.NoMeasure && f.GPUs == 0 {
@@ -152,8 +151,9 @@ func (r *Report) take(p *reportPart, list ...finding.Finding) {
 				f.Place.Device = finding.At(int(p.d.ID))
 			}
 			f.Where = strings.TrimSuffix(fmt.Sprintf("GPU %d, %s", *f.Place.Device, f.Where), ", ")
-			f.Next += fmt.Sprintf(" --device %d", *f.Place.Device)
+			gpu = f.Place.Device
 		}
+		f.Next = r.command(next, gpu, p.opens)
 		r.found = append(r.found, f)
 	}
 }

@@ -206,7 +206,7 @@ func cardsOf(findings []finding.Finding) []page.Card {
 
 // baseNames leaves only the base names of the recording's files in a command: a page is sent to others.
 func (r *Report) baseNames(command string) string {
-	for _, path := range append([]string{r.Name}, r.Traces...) {
+	for _, path := range slices.Concat([]string{r.Name}, r.opens, r.named, r.Traces) {
 		if base := filepath.Base(path); base != path {
 			command = strings.ReplaceAll(command, path, base)
 		}

@@ -57,7 +57,7 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 	if note := finding.Overlapping(shown); note != "" {
 		fmt.Fprintf(&b, "\n%s\n", note)
 	}
-	b.WriteString("\n### Reproduce\n\n    strata report TRACE --format issue\n")
+	fmt.Fprintf(&b, "\n### Reproduce\n\n    strata report TRACE%s --format issue\n", r.flagText("report", nil, true, publicValue))
 	if len(shown) > 0 {
 		fmt.Fprintf(&b, "    strata explain %s\n", publicID(&shown[0]))
 	}
@@ -80,6 +80,14 @@ func publicID(f *finding.Finding) string {
 		return f.Cause.String()
 	}
 	return f.Kind.String()
+}
+
+// publicValue is the value of a flag, without the names of files.
+func publicValue(f Flag) string {
+	if f.File {
+		return strings.ToUpper(f.Name)
+	}
+	return f.Value
 }
 
 // publicEvidence is the evidence of a finding unless it may name the program's own code.

@@ -59,7 +59,7 @@ func (r *Report) addLight() error {
 		return err
 	}
 	for _, f := range light.Findings { // also of kinds that others have
-		f.Next = command(finding.AboveFloor.Info().Program, p)
+		f.Next = finding.AboveFloor.Info().Program
 		r.take(p, f)
 	}
 	return nil
@@ -85,14 +85,39 @@ func (r *Report) addFloors(p *reportPart, floors []roofline.Pass) error {
 
 func (r *Report) index(p *reportPart) int { return slices.Index(r.parts, p) }
 
-// command is the next command of a finding in one trace.
-func command(name string, p *reportPart, flags ...string) string {
-	text := "strata " + name
-	if p.opens != "" { // "" for what is no file, such as a built-in trace
-		text += " " + shellQuote(p.opens)
+// Command is the command line of strata by which a command reads the trace of most GPU time as the report did.
+func (r *Report) Command(name string) string {
+	if p := r.main(); p != nil {
+		return r.command(name, nil, p.opens)
 	}
-	for _, f := range flags {
-		text += " " + f
+	return r.command(name, nil)
+}
+
+// command reads files as the report did, with a command that names one GPU of several, nil for none. "" is what is no
+// file, such as a built-in trace.
+func (r *Report) command(name string, gpu *int, files ...string) string {
+	text := "strata " + name
+	for _, f := range files {
+		if f != "" {
+			text += " " + shellQuote(f)
+		}
+	}
+	refused := func(p *reportPart) bool { return p.a.Refused != nil }
+	return text + r.flagText(name, gpu, !slices.ContainsFunc(r.parts, refused), func(f Flag) string { return f.Value })
+}
+
+// flagText are the flags of a command, with the values that are shown.
+func (r *Report) flagText(name string, gpu *int, model bool, shown func(Flag) string) (text string) {
+	if r.flags == nil {
+		return ""
+	}
+	for _, f := range r.flags(name, gpu, model) {
+		if text += " --" + f.Name; f.Value != "" {
+			text += " " + shellQuote(shown(f))
+		}
+		if f.File && !slices.Contains(r.named, f.Value) {
+			r.named = append(r.named, f.Value)
+		}
 	}
 	return text
 }

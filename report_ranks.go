@@ -88,7 +88,7 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	rep.Name, rep.Ranks = r.Name, many
+	rep.Name, rep.opens, rep.Ranks = r.Name, r.paths, many
 	rep.join(many)
 	return rep, nil
 }
@@ -163,14 +163,14 @@ func (r *Report) join(many *fleet.Report) {
 				f.Evidence += on
 			} else if k < 0 {
 				s.Finding.Where = cmp.Or(s.Finding.Where, s.PerRank.Worst[0].Rank)
-				s.Finding.Evidence, s.Finding.Next = on, "strata fleet "+shellQuote(r.Name)
+				s.Finding.Evidence, s.Finding.Next = on, r.command(finding.LateRank.Info().Program, nil, r.opens...)
 				r.found = append(r.found, s.Finding)
 				r.Findings = append(r.Findings, s.Finding)
 			}
 		}
 	}
 	for _, f := range many.Findings {
-		f.Next = "strata fleet " + shellQuote(r.Name)
+		f.Next = r.command(finding.LateRank.Info().Program, nil, r.opens...)
 		r.found = append(r.found, f)
 		r.Findings = append(r.Findings, f)
 	}

@@ -251,10 +251,11 @@ func (p *printer) finding(n int, f *finding.Finding) {
 			fmt.Fprintf(p, "%*s%s\n", indent, "", p.color(bold, l))
 		}
 	}
-	for _, l := range append(f.Lines(), "next: "+f.Next) {
-		margin := strings.Repeat(" ", indent)
+	margin := strings.Repeat(" ", indent)
+	for _, l := range f.Lines() {
 		fmt.Fprintf(p, "%s%s\n", margin, strings.Join(table.Fill(l, p.o.Width-indent-2), "\n  "+margin))
 	}
+	fmt.Fprintf(p, "%s%s\n", margin, strings.TrimSpace("next: "+table.Clean(f.Next))) // one line, to copy
 }
 
 func (p *printer) passes(r *Report) {

@@ -3,7 +3,12 @@ package main
 
 import (
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/command"
 	"github.com/llmstrata/strata/examples/internal/programs"
 )
 
-func main() { app.Main(programs.Report()) }
+func main() {
+	p := programs.Report()
+	p.Next = command.Next
+	app.Main(p)
+}

@@ -84,8 +84,11 @@ func Architecture(a *layer.Analysis) *profile.ArchSummary {
 }
 
 // AnalyzeTrace finds the passes and layers of a trace that is loaded already,
-// by the published rule where --boundaries asks for that.
+// by the published rule where --boundaries asks for that. Only what the user says of the model must be of the trace.
 func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
+	if e.Config == "" && e.Profile == "" && e.Anchor == "" && e.NumLayers == 0 && e.Boundaries == boundaryModes[0] {
+		return e.AnalyzeAnyway(ctx, t, o)
+	}
 	return e.analyzeTrace(ctx, t, o, layer.Analyze)
 }
 

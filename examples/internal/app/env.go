@@ -1,11 +1,15 @@
 package app
 
 import (
+	"flag"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 
 	"github.com/goccy/go-json"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 )
@@ -59,10 +63,11 @@ type Env struct {
 	// Stderr takes notes; see also [Env.Notef].
 	Stderr io.Writer
 
-	given    map[string]bool // the flags that the user set
-	cut      Cut             // of documents
+	given    *flag.FlagSet // with the flags that the user set
+	cut      Cut           // of documents
 	progress *progress
 	checks   checks
+	next     func(command string) Program
 	memory   memoryLimit
 	health   trace.HealthStatus // the worst of the traces that were read
 }
@@ -82,7 +87,42 @@ func (e *Env) Notef(format string, args ...any) {
 }
 
 // Given reports whether the user set a flag.
-func (e *Env) Given(flag string) bool { return e.given[flag] }
+func (e *Env) Given(name string) (given bool) {
+	e.given.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}
+
+// carried are the flags by which a command reads a trace as this program did: those that the user gave of what is read
+// and counted, as far as the command has them, and the number of one GPU of several, nil for none.
+// Without model those that say what the model is are left out.
+func (e *Env) carried(command string, gpu *int, model bool) (out []strata.Flag) {
+	if e.next == nil {
+		return nil
+	}
+	common := DeviceFlag | MemoryFlag
+	if model {
+		common |= ModelFlags
+	}
+	about := Program{Common: common}.flagSet(&Env{})
+	new(Reckoning).Register(about)
+	Recordings(about, Newest)
+	has := e.next(command).FlagSet()
+	e.given.Visit(func(f *flag.Flag) {
+		to, value := has.Lookup(f.Name), f.Value.String()
+		if about.Lookup(f.Name) == nil || to == nil || value == to.DefValue || gpu != nil && f.Name == deviceName {
+			return
+		}
+		_, err := os.Stat(value)
+		if b, is := f.Value.(interface{ IsBoolFlag() bool }); is && b.IsBoolFlag() {
+			value = ""
+		}
+		out = append(out, strata.Flag{Name: f.Name, Value: value, File: isPath(f) && err == nil})
+	})
+	if gpu != nil && has.Lookup(deviceName) != nil {
+		out = append(out, strata.Flag{Name: deviceName, Value: strconv.Itoa(*gpu)})
+	}
+	return out
+}
 
 // Demo reports whether the program runs on the built-in demo trace.
 func (e *Env) Demo() bool { return e.Trace == "" }

@@ -45,7 +45,7 @@ var (
 
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
-	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
+	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", deviceName,
 	"format", "limit", "fields", "budget", "width", "output", "progress", "quiet", "memory-limit", "repair-order",
 }
 
@@ -104,6 +104,9 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	return fs
 }
 
+// deviceName is the flag that names a GPU.
+const deviceName = "device"
+
 // deviceFlag defines --device.
 func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
 	usual, words := Busiest, "`GPU`: its number, or "+Busiest
@@ -115,7 +118,7 @@ func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
 	case p.AllGPUs:
 		words += ", or " + AllGPUs
 	}
-	fs.StringVar(&env.Device, "device", usual, words)
+	fs.StringVar(&env.Device, deviceName, usual, words)
 }
 
 // formatFlags defines --format and --width.

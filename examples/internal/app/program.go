@@ -72,6 +72,8 @@ type Program struct {
 	MoreTitle string
 	// Obsolete are flags of older command lines, which the help does not list.
 	Obsolete []Obsolete
+	// Next returns the program of a command, whose flags are in command lines that this one prints. Nil: none are.
+	Next func(command string) Program
 	// Run does the work. An error made by [Usagef] is wrong usage. It must
 	// return soon after ctx ends.
 	Run func(ctx context.Context, env *Env) error
@@ -164,7 +166,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		return ExitOK
 	}
 	defer atomicfile.Guard()()
-	env := &Env{Stdin: stdin, Stderr: table.NewCleaner(stderr)}
+	env := &Env{next: p.Next, Stdin: stdin, Stderr: table.NewCleaner(stderr)}
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -276,8 +278,7 @@ func (p Program) parse(fs *flag.FlagSet, env *Env, args []string) error {
 	if p.Args == "" && len(env.Args) > 0 {
 		return fmt.Errorf("unexpected argument %q", env.Args[0])
 	}
-	env.given = map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { env.given[f.Name] = true })
+	env.given = fs
 	if err := env.needsConditions(p); err != nil {
 		return err
 	}

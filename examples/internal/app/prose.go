@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -49,6 +50,9 @@ func (p *prose) end() error {
 	return err
 }
 
+// command is text that is to be copied to a command line.
+var command = regexp.MustCompile("^(?:- |next: )*`?strata ")
+
 // fit breaks one line.
 func (p *prose) fit(line string) string {
 	text := strings.TrimLeft(line, " ")
@@ -63,7 +67,9 @@ func (p *prose) fit(line string) string {
 		}
 	}
 	switch {
-	case utf8.RuneCountInString(line) <= p.width || strings.Contains(line, "\x1b") || len(indent) > p.width/2:
+	case utf8.RuneCountInString(line) <= p.width || command.MatchString(text):
+		return line
+	case strings.Contains(line, "\x1b") || len(indent) > p.width/2:
 		return line
 	case strings.Trim(text, "-") == "":
 		return line[:p.width]

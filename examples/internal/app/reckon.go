@@ -21,11 +21,9 @@ type Reckoning struct {
 	TP, EP                            int
 }
 
-// Register adds the flags. gpu is the name of the flag that names a GPU, "" for a program that has its own.
-func (r *Reckoning) Register(fs *flag.FlagSet, gpu string) {
-	if gpu != "" {
-		fs.StringVar(&r.gpu, gpu, "", "`NAME`: GPU for floors, e.g. H100 (default: the trace's)")
-	}
+// Register adds the flags.
+func (r *Reckoning) Register(fs *flag.FlagSet) {
+	fs.StringVar(&r.gpu, "gpu", "", "`NAME`: GPU for floors, e.g. H100 (default: the trace's)")
 	fs.StringVar(&r.devices, "device-file", "", "`FILE`: more GPUs, in the form of profile/hardware/gpus.tsv")
 	fs.StringVar(&r.peaks, "peak", "", "`TYPE=N,…`: peaks in TFLOP/s and TB/s, e.g. bf16=708,memory=4.9")
 	fs.StringVar(&r.rules, "op-rules", "", "`FILE`: ops to count as known ones, [{\"op\": \"lib::gemm\", \"like\": \"aten::mm\"}]")

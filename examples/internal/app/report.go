@@ -25,6 +25,7 @@ func (e *Env) ReportOptions(ctx context.Context, paths []string, r *Reckoning, a
 	if err := e.RefusePublished(); err != nil {
 		return o, err
 	}
+	o.Flags = e.carried
 	if len(paths) > 0 {
 		e.Trace = paths[0]
 	}

@@ -126,6 +126,7 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 
 func (c *command) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p, rest := c.program(args)
+	p.Next = Next
 	return c.as(p).Exec(ctx, rest, stdin, stdout, stderr)
 }
 
@@ -135,6 +136,12 @@ func (c *command) as(p app.Program) app.Program {
 		return p.As(name + " " + c.name + sub)
 	}
 	return p.As(name + " " + c.name)
+}
+
+// Next is [app.Program.Next] of every program.
+func Next(word string) app.Program {
+	p, _ := find(word).program(nil)
+	return p
 }
 
 // find returns the command of that name, nil for none.

@@ -42,7 +42,7 @@ func KernelExport() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location, the Python source line of each launch (more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module, the nn.Module path of each activity (more memory)")
-			o.Register(fs, "gpu")
+			o.Register(fs)
 			fs.BoolVar(&o.csvSafe, "csv-safe", true, "put ' before CSV names that a spreadsheet would run as a formula")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return exportKernels(ctx, env, o) },

@@ -60,7 +60,7 @@ func (o *reportOptions) input(fs *flag.FlagSet) {
 	o.recordings = app.Recordings(fs, app.Newest)
 	app.Strict(fs, &o.strict)
 	fs.StringVar(&o.against, "against", "", "`FILE|DIR`: older run to compare with")
-	o.Register(fs, "gpu")
+	o.Register(fs)
 }
 
 func (o *reportOptions) run(ctx context.Context, env *app.Env) error {

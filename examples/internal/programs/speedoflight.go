@@ -45,7 +45,7 @@ func SpeedOfLight() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.device, "device", app.Busiest,
 				"`GPU`: its number, or a model to compute for, e.g. H100")
-			o.Register(fs, "")
+			o.Register(fs)
 			fs.BoolVar(&o.ranks, "all-ranks", false, "also read the other ranks, to separate transfer from waiting")
 			o.page.Flags(fs)
 		},

@@ -39,7 +39,7 @@ func Program() app.Program {
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
 				"read every rank of a directory (default: the lowest; --question ranks: all)")
 			fs.StringVar(&o.against, "against", "", "`FILE|DIR`: older run to compare with; --question regress needs it")
-			o.Register(fs, "gpu")
+			o.Register(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
 	}

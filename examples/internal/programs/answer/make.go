@@ -41,11 +41,8 @@ func Make(ctx context.Context, rec *strata.Recording, o Options) (*Answer, error
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{r: r, of: r.Analyses(), paths: make([]string, len(rec.Parts)),
+	m := &maker{r: r, of: r.Analyses(),
 		Answer: &Answer{Schema: schema, Question: cmp.Or(o.Question, Slow), Traces: r.Traces, Notes: r.Notes}}
-	for i, p := range rec.Parts {
-		m.paths[i] = p.Path
-	}
 	m.validity(rec)
 	m.model()
 	if err := m.environment(o); err != nil {
@@ -68,9 +65,8 @@ func Make(ctx context.Context, rec *strata.Recording, o Options) (*Answer, error
 // maker fills in an answer.
 type maker struct {
 	*Answer
-	r     *strata.Report
-	of    strata.Analyses
-	paths []string // of the parts
+	r  *strata.Report
+	of strata.Analyses
 }
 
 // ratio is a share of a time, 0 where there is none.
@@ -276,22 +272,6 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 	return s
 }
 
-// file names the trace of most GPU time for command lines, followed by a space; "" if it is no file.
-func (m *maker) file() string {
-	for i, a := range m.of.All {
-		for k := range a.Devices {
-			if &a.Devices[k] != m.of.Main || m.paths[i] == "" {
-				continue
-			}
-			if name := m.paths[i]; !strings.ContainsAny(name, " '\"\\$`()<>|;&*?[]#~!{}\n") {
-				return name + " "
-			}
-			return "'" + strings.ReplaceAll(m.paths[i], "'", `'\''`) + "' "
-		}
-	}
-	return ""
-}
-
 func (m *maker) layers() error {
 	d := m.of.Main
 	if d == nil || d.Steady.Pass < 0 {
@@ -313,7 +293,7 @@ func (m *maker) layers() error {
 	for c, l := range t.Typical() {
 		rep := Representative{Type: view.VariantName(c.Type, c.Variant), Count: c.Count, Pass: d.Steady.Pass,
 			Layer: l.Index, Wall: microseconds(1000 * l.WallMS),
-			Command: fmt.Sprintf("strata breakdown %s--fwd-pass %d --layer %d", m.file(), d.Steady.Pass, l.Index)}
+			Command: fmt.Sprintf("%s --fwd-pass %d --layer %d", m.r.Command("breakdown"), d.Steady.Pass, l.Index)}
 		for _, s := range c.Share {
 			const percent = 100
 			if s.Value/percent > rep.BottleneckShare {
