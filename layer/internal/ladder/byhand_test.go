@@ -173,7 +173,7 @@ func TestWholePassesToReadBy(t *testing.T) {
 		{"cut ones are none", []*Result{pass(0.9, CutAtEnd, "a", "b"), pass(0.5, Uncut, "a")}, 1},
 		{"none", []*Result{pass(0.9, CutAtEnd, "a")}, -1},
 	} {
-		got := nearestPasses(c.results, asked)
+		got := nearestPasses(wholePasses(c.results), asked)
 		if (c.want < 0) != (len(got) == 0) || c.want >= 0 && got[0] != c.results[c.want] {
 			t.Errorf("%s: %+v, want pass %d first", c.name, got, c.want)
 		}
@@ -188,7 +188,10 @@ func TestWholePassesToReadBy(t *testing.T) {
 	}{{[]*Result{first, &again}, "[0.5]"}, {[]*Result{first, other}, "[0.5 0.5]"},
 		{[]*Result{first, &surer, &again}, "[0.9 0.5]"}} {
 		var got []float64
-		for _, r := range nearestPasses(c.results, asked) {
+		if n := len(wholePasses(append(c.results, c.results...))); n != len(wholePasses(c.results)) {
+			t.Errorf("passes repeated are read by %d, want by those that are not", n)
+		}
+		for _, r := range nearestPasses(wholePasses(c.results), asked) {
 			got = append(got, r.LayerConf)
 		}
 		if fmt.Sprint(got) != c.want {

@@ -133,7 +133,7 @@ func (w *Work) assignWhole(results []*Result, m *Model) {
 
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
 func (w *Work) assignCut(results []*Result, n int) {
-	alone := len(nearestPasses(results, nil)) == 0
+	alone := len(wholePasses(results)) == 0
 	for _, r := range results {
 		atEdge := r.atStart || r.atEnd
 		if r.Draft || r.LayerEvidence != RungNone || !atEdge && (alone || r.Cut == Uncut) {
@@ -142,7 +142,7 @@ func (w *Work) assignCut(results []*Result, n int) {
 		if w.Ended() != nil {
 			return
 		}
-		switch whole := nearestPasses(results, r.Seq); {
+		switch whole := nearestPasses(wholePasses(results), r.Seq); {
 		case alone:
 			if !w.byFragment(r, n) && w.byRepeats(r, n) {
 				r.Cut = Uncut // its comb lacked kernels that were lost
@@ -197,15 +197,28 @@ func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	}
 }
 
-// nearestPasses returns the complete passes with most of the kernels of s, as prefill and decode may have none in
-// common: one of each structure, those with the most certain layers first, then the earliest.
-func nearestPasses(results []*Result, s *Sequence) (best []*Result) {
+// wholePasses returns the complete passes whose structure is known: of equal ones the first, and those more certain.
+func wholePasses(results []*Result) (whole []*Result) {
+	type structure struct {
+		seq *Sequence
+		st  *segment.Cut
+	}
+	surest := map[structure]float64{}
+	for _, r := range results {
+		s := structure{r.Seq, r.st}
+		if conf, ok := surest[s]; r.st != nil && r.Cut == Uncut && !(ok && conf >= r.LayerConf) {
+			surest[s], whole = r.LayerConf, append(whole, r)
+		}
+	}
+	return whole
+}
+
+// nearestPasses returns those of the whole passes with most of the kernels of s, as prefill and decode may have none
+// in common: one of each structure, those with the most certain layers first, then the earliest.
+func nearestPasses(whole []*Result, s *Sequence) (best []*Result) {
 	most := 0
 	var memo segment.Memo[int]
-	for _, r := range results {
-		if r.st == nil || r.Cut != Uncut {
-			continue
-		}
+	for _, r := range whole {
 		n := memo.Get(r.Seq.ID, func() int { return segment.Common(s, r.Seq) })
 		if n > most {
 			best, most = best[:0], n
@@ -277,6 +290,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 	for p, r := range results {
 		spans[p] = r.Span
 	}
+	complete := wholePasses(results)
 	for _, run := range w.looseRuns(spans) {
 		cut, between := CutAtStart, false
 		switch {
@@ -290,7 +304,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 			between = true
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose, Cut: cut})
-		whole := nearestPasses(results[:len(spans)], r.Seq)
+		whole := nearestPasses(complete, r.Seq)
 		if len(whole) == 0 {
 			continue
 		}

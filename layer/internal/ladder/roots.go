@@ -84,8 +84,9 @@ func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 // one or two of its target's.
 func (w *Work) byModel(results []*Result, m *Model, of []*Result) {
 	own, follow := clean(results)
+	complete := wholePasses(of) // once: there may be as many passes as kernels
 	for _, r := range own {
-		whole := nearestPasses(of, r.Seq)
+		whole := nearestPasses(complete, r.Seq)
 		if r.Count > 0 || len(whole) == 0 || kin(r.Seq, whole[0].Seq) < draftKernels {
 			continue
 		}
