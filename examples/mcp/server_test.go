@@ -225,6 +225,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"kernels", args{"file": "good/decode.json.gz", "limit": 100000}},
 		{"kernels", args{"file": "good/decode.json.gz", "cursor": "-1"}},
 		{"kernels", args{"file": "good/decode.json.gz", "cursor": "x"}},
+		{"passes", args{"file": "good/decode.json.gz", "stage": "decoding"}},
 		{"floor", args{"file": "good/decode.json.gz", "tokens": -1}}, {"explain", args{"topic": "nothing"}},
 	} {
 		text, failed := call(t, cs, c.tool, c.args)

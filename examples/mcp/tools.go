@@ -121,6 +121,9 @@ func (t *tool) check(a *arguments) error {
 		}
 	}
 	const mostFileNames = 16
+	if err := new(finding.Stage).UnmarshalText([]byte(a.Stage)); a.Stage != "" && err != nil {
+		return err
+	}
 	switch {
 	case a.Limit < 0 || a.Limit > mostRows:
 		return fmt.Errorf("limit %d: want 1 to %d", a.Limit, mostRows)
