@@ -207,6 +207,16 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestNobodyThere: an address where nothing listens, and errors beside each other, which name the package once.
+func TestNobodyThere(t *testing.T) {
+	_, err := capture.Run(t.Context(), capture.Options{URL: "http://127.0.0.1:1", OutputDir: t.TempDir()})
+	wantError(t, err, capture.ErrNoServer, "connection refused", "is this its address")
+	_, err = capture.Run(t.Context(), capture.Options{URL: "http://x", Workload: "x"})
+	if err == nil || strings.Count(err.Error(), "capture: ") != 1 {
+		t.Errorf("%v, want the package once", err)
+	}
+}
+
 // TestUnauthorized: a server that wants a key says so, and not that it is
 // unknown.
 func TestUnauthorized(t *testing.T) {

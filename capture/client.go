@@ -280,7 +280,12 @@ func (c *client) fail(method, path string, status int, text []byte, err error) e
 	if err != nil {
 		e.cause = c.secrets.Scrub(err.Error())
 	}
-	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+	switch {
+	case neverSent(err):
+		e.Hint = "is this its address, and is it up?"
+	case timedOut(err):
+		e.Hint = "it may be loading, or stuck: see its log"
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Hint = "the server wants a key: --header \"Authorization: Bearer KEY\" (SGLang: its --api-key, or " +
 			"--admin-api-key for the profiler)"
 	}

@@ -67,7 +67,11 @@ func join(errs ...error) error {
 	var texts []string
 	for _, e := range errs {
 		if e != nil {
-			some, texts = append(some, e), append(texts, e.Error())
+			text := e.Error()
+			if len(some) > 0 {
+				text = strings.TrimPrefix(text, "capture: ")
+			}
+			some, texts = append(some, e), append(texts, text)
 		}
 	}
 	switch len(some) {
