@@ -91,6 +91,8 @@ func FindRanks(ctx context.Context, paths []string, o Options) (*Ranks, error) {
 func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trace.File) error {
 	info, err := os.Stat(path)
 	switch {
+	case path == "-":
+		return errors.New("strata: ranks are not read from the standard input: name files or directories")
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
 		found, gerr := filepath.Glob(path)
 		if gerr != nil || len(found) == 0 {

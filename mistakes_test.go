@@ -131,7 +131,7 @@ func mistakes(t *testing.T) []mistake {
 		{"`config.json`", "config.json", text(`{"architectures": ["A"], "model_type": "a"}`)},
 		{"HTML", "an HTML page", text("<!DOCTYPE html><html>")}, {"XML", "XML", text("<?xml version=\"1.0\"?><a/>")},
 		{"PDF", "PDF", text("%PDF-1.4")}, {"PNG", "PNG", text("\x89PNG\r\n")},
-		{"another SQLite", "none of them of a profile", otherDatabase()},
+		{"another SQLite", "an SQLite database without tables", otherDatabase()},
 		{"HDF5", "nsys export --type sqlite", text("\x89HDF\r\n")},
 		{"Parquet", "nsys export --type sqlite", text("PAR1")}, {"Arrow", "nsys export --type sqlite", text("ARROW1")},
 		{"Proton's tree", "a Proton profile as a tree of sums",

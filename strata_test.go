@@ -221,7 +221,7 @@ func TestOpenSaysWhatAFileIs(t *testing.T) {
 		{"empty", nil}, {"HTML page", []byte("<html>")}, {"text that is not JSON", []byte("hello")},
 		{"nsys export --type sqlite", []byte("PAR1")}, {"nsys export --type sqlite", []byte("ARROW1")},
 		{"Proton profile as a tree", []byte(`[ {"children": [], "frame": {"name": "ROOT"}, "metrics": {}}]`)},
-		{"none of them of a profile", otherDatabase()},
+		{"an SQLite database without tables", otherDatabase()},
 		{"config.json", []byte(`{"architectures": ["A"], "model_type": "a"}`)},
 	} {
 		path := filepath.Join(t.TempDir(), "x.bin")

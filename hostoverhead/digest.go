@@ -66,8 +66,7 @@ func BadRank(run string, file trace.File, why error) fleet.Rank {
 		text = text[i+len(file.Path)+2:]
 	}
 	return fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: file.Rank, NameRank: file.Rank,
-		File: filepath.Base(file.Path),
-		Bad:  table.Clean(text)}
+		File: filepath.Base(file.Path), Bad: table.Clean(strings.TrimPrefix(text, "trace: "))}
 }
 
 // processFile is a file as torch's tensorboard handler names it: host_process.time.pt.trace.json.

@@ -215,7 +215,11 @@ func (t *Trace) examine(ls losses, notes []Remark) Health {
 	n := t.countOddities(&h)
 	switch {
 	case g.Len() == 0 && t.Len() == 0:
-		add(CodeEmpty, HealthUnusable, 0, []Area{AffectsEverything}, "the trace holds no events")
+		what := "the trace holds no events"
+		if len(h.Losses) > 0 {
+			what += " with usable times: all were dropped"
+		}
+		add(CodeEmpty, HealthUnusable, 0, []Area{AffectsEverything}, "%s", what)
 	case g.Len() == 0:
 		code, why := t.whyNoActivity(h.Losses)
 		add(code, HealthUnusable, 0, []Area{AffectsGPUTime, AffectsLayers, AffectsIdle}, "%s", why)

@@ -68,7 +68,7 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 		{"half", write(t, good[:len(good)/2]), nsys.ErrTruncated, "header announces"},
 		{"damaged", write(t, broken), nsys.ErrDamaged, "malformed"},
 		{"other database", made(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport,
-			"1 tables (users"},
+			"without tables of a profile, its first one is users"},
 		{"rocprofv3 database", made(t, "CREATE TABLE rocpd_kernel_dispatch_a1 (id INTEGER)"), nsys.ErrNotExport,
 			"rocpd"},
 		{"directory", t.TempDir(), nsys.ErrNotExport, "directory"},

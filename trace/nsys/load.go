@@ -94,12 +94,11 @@ func (l *loader) check() error {
 		return &readError{Path: l.db.path, Err: fmt.Errorf("%w: its tables of a profile are of the kind %q, which is not "+
 			"read; make tables of them: CREATE TABLE copy AS SELECT * FROM %s", errNotExport, kind, tableKernel)}
 	}
-	what := "no tables"
-	if n := len(names); n > 0 {
-		what = fmt.Sprintf("%d tables (%s, …)", n, names[0])
+	what := "without tables"
+	if len(names) > 0 {
+		what += " of a profile, its first one is " + names[0]
 	}
-	return &readError{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database with %s, none of them of a profile",
-		errNotExport, what)}
+	return &readError{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database %s", errNotExport, what)}
 }
 
 // report puts what the export lacks into the health.

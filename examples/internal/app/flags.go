@@ -354,7 +354,7 @@ func writeFlags(b *strings.Builder, fs *flag.FlagSet, title string, names []stri
 	}
 	fmt.Fprintf(b, "\n%s:\n", title)
 	for i, name := range names {
-		if i == lines {
+		if i == lines && i < len(names)-1 { // one flag takes a line with its text, too
 			for _, line := range table.Fill("--"+strings.Join(names[i:], ", --"), helpWidth) {
 				b.WriteString("  " + line + "\n")
 			}

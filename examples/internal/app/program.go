@@ -333,5 +333,5 @@ func Plain(err error) string {
 }
 
 // packages are those of the module whose errors begin with their name: a test compares them with the source.
-var packages = []string{"capture", "classify", "eventjson", "fusion", "hostoverhead", "layer", "page", "perfetto",
+var packages = []string{"capture", "classify", "eventjson", "fusion", "hostoverhead", "layer", "nsys", "page", "perfetto",
 	"pftrace", "profile", "serve", "strata", "trace", "triage"}

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,11 @@ func TestErrorsAreForReaders(t *testing.T) {
 			}
 		}
 	}
+	for path, says := range map[string]string{cpu: cpu + ": no GPU activity", "-": "name files or directories"} {
+		if r := run(t, "", "fleet", path); r.Code != 1 || !strings.Contains(r.Stderr, says) {
+			t.Errorf("fleet %s: exit code %d, %q, want %q in it", path, r.Code, r.Stderr, says)
+		}
+	}
 }
 
 // commandPackages are the beginnings of errors of the module's public packages.
@@ -155,12 +161,15 @@ func commandPackages(t *testing.T) []string {
 	return out
 }
 
-// TestHelpOfEveryCommand: the short help of a command fits two screens.
+// TestHelpOfEveryCommand: the short help of a command fits two screens, and a line with one flag describes it.
 func TestHelpOfEveryCommand(t *testing.T) {
 	for _, c := range strings.Fields(run(t, "", "__complete", "").Stdout) {
 		if r := run(t, "", c, "-h"); r.Code == 0 {
 			if n := strings.Count(r.Stdout, "\n"); n > 60 {
 				t.Errorf("%s -h has %d lines\n%s", c, n, r.Stdout)
+			}
+			if bare := regexp.MustCompile(`(?m)^  --[a-z-]+$`).FindString(r.Stdout); bare != "" {
+				t.Errorf("%s -h does not say what%s is", c, bare)
 			}
 		}
 	}

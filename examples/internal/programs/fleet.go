@@ -223,7 +223,13 @@ func (o *fleetOptions) report(ctx context.Context, env *app.Env, ranks *strata.R
 		return err
 	}
 	if r.Ranks == 0 {
-		return fmt.Errorf("%w with GPU kernels in %s", trace.ErrNoTrace, ranks.Name)
+		err := fmt.Errorf("%w with GPU kernels in %s", trace.ErrNoTrace, ranks.Name)
+		for i := range r.Runs {
+			if bad := r.Runs[i].Bad; len(bad) > 0 {
+				return fmt.Errorf("%w: %s", err, bad[0].Why)
+			}
+		}
+		return err
 	}
 	if o.strict {
 		if err := app.Unread(r.Runs...); err != nil {
