@@ -1,8 +1,8 @@
 """Request models of the profiler routes, as the servers' sources declare them.
 
-Reads {"describe": [model, ...]} or {"check": [[model, body], ...]} from standard input. Prints the OpenAPI document of
-each model's route (where FastAPI is installed, else one made from the model's own schema), or what each body is refused
-for, "" where it is accepted. A model's name is NAME/forbid or NAME/ignore: what becomes of unknown fields.
+Reads {"check": [[model, body], ...]} from standard input. Prints what each body is refused for, "" where it is accepted,
+or, of no bodies, the OpenAPI document of each model's route (where FastAPI is installed, else one made from the model's
+own schema). A body's model is NAME/forbid or NAME/ignore: what becomes of unknown fields.
 """
 import json
 import sys
@@ -70,8 +70,8 @@ def check(name, body):
 
 def main():
     job = json.load(sys.stdin)
-    out = {"describe": {n: describe(n) for n in job.get("describe") or []}, "check": [check(n, b) for n, b in job.get("check") or []],
-           "models": sorted(MODELS)}
+    checks = job.get("check") or []
+    out = {"describe": {} if checks else {n: describe(n + "/forbid") for n in MODELS}, "check": [check(n, b) for n, b in checks]}
     json.dump(out, sys.stdout)
 
 
