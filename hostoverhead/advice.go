@@ -22,7 +22,7 @@ func (a *account) advice(v *Verdict, p *params) []Action {
 	if r.Captures {
 		return a.recordAdvice(v)
 	}
-	least := max(1, int64(p.AdviceShare*float64(v.Headroom.WallNS)))
+	least := int64(p.AdviceShare * float64(v.Headroom.WallNS))
 	add := func(ns int64, s finding.Advice, why string) {
 		if ns >= least {
 			out = append(out, Action{Advice: s, Why: why, NS: ns})

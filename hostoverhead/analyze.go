@@ -158,8 +158,8 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 		v.Confidence = finding.BandUnknown // of no answer
 	}
 	v.Disagreement = v.disagreement()
-	v.Summary = v.summary()
-	v.Findings = v.findings()
+	v.Summary = r.outside() + v.answer()
+	v.Findings = slices.Concat(v.Serving, v.Doubts, r.Findings)
 	v.Next = acc.advice(v, p)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (a *account) verdict(label string) *RankVerdict {
 	if r.DependsOn = a.crossCheck(a.l.p.answer(&r.Headroom)); r.DependsOn != "" {
 		r.Verdict = Inconclusive
 	}
-	r.Captures = len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture || a.record > 0 &&
+	r.Captures = len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture ||
 		2*a.record > r.Headroom.HostNS
 	if r.Captures {
 		r.Verdict = Inconclusive
@@ -209,7 +209,7 @@ func (a *account) verdict(label string) *RankVerdict {
 // answer is YES where the host's share is clear, NO where it is not even with all that is unknown.
 func (p *params) answer(h *Headroom) Answer {
 	switch {
-	case h.WallNS > 0 && part(h.HostNS, h.WallNS) >= p.MinShare:
+	case part(h.HostNS, h.WallNS) >= p.MinShare:
 		return Yes
 	case float64(h.HostNS+h.UnknownNS) < p.MinShare*float64(h.WallNS):
 		return No

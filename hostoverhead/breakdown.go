@@ -93,7 +93,10 @@ func (o *BreakdownOptions) breakdown(ctx context.Context, a *layer.Analysis, sid
 	if r.Ranks <= 0 {
 		r.Ranks = w.ranks()
 	}
-	r.TPSize = tensorSize(o.Ranks, o.TPSizes[side], r.Ranks)
+	r.TPSize = max(cmp.Or(max(o.Ranks, 0), o.TPSizes[side]), 0)
+	if r.TPSize == 0 && r.Ranks > 1 { // one device may be one of any number of ranks
+		r.TPSize = r.Ranks
+	}
 	if ds := w.t.Meta().Devices; w.only != nil {
 		r.GPU = a.Devices[0].GPU
 	} else if len(ds) > 0 {
@@ -124,20 +127,6 @@ func (o *BreakdownOptions) breakdown(ctx context.Context, a *layer.Analysis, sid
 		return nil, err
 	}
 	return r, nil
-}
-
-// tensorSize is the tensor-parallel size of a run, 0 if unknown: one
-// device may be one of any number of ranks.
-func tensorSize(given, fromArgs, ranks int) int {
-	switch {
-	case given > 0:
-		return given
-	case fromArgs > 0:
-		return fromArgs
-	case ranks > 1:
-		return ranks
-	}
-	return 0
 }
 
 // fill measures the steady steps. A step without a successor within 100 ms has
@@ -329,7 +318,7 @@ func statsOf(samples []float64) Stats {
 	}
 	s := slices.Sorted(slices.Values(samples))
 	n := len(s)
-	return Stats{N: n, Avg: stat.Mean(s), Min: s[0], Max: s[n-1], P50: s[n/2], P90: s[min(n*9/10, n-1)]}
+	return Stats{N: n, Avg: stat.Mean(s), Min: s[0], Max: s[n-1], P50: s[n/2], P90: s[n*9/10]}
 }
 
 // BreakdownOptions change a breakdown or a comparison of two. The zero value is the default.
@@ -361,7 +350,11 @@ const (
 // WriteText writes what a step of the run is made of.
 func (r *Run) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	b.Heading(1, "Run %s (%s)", r.Label, strings.Join(table.Known("TP size "+sizeWord(r.TPSize), r.GPU), ", "))
+	size := "unknown"
+	if r.TPSize > 0 {
+		size = fmt.Sprint(r.TPSize)
+	}
+	b.Heading(1, "Run %s (%s)", r.Label, strings.Join(table.Known("TP size "+size, r.GPU), ", "))
 	t := table.New(table.Text("per step"), table.Number("value"))
 	t.Row("iterations / of common size / benchmark",
 		fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))

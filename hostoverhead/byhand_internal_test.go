@@ -14,15 +14,6 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestTensorSize: what the user says, then the server's arguments, then several ranks; one rank says nothing.
-func TestTensorSize(t *testing.T) {
-	for _, c := range [][4]int{{1, 2, 3, 1}, {0, 1, 3, 1}, {0, 0, 2, 2}, {0, 0, 1, 0}, {0, 0, 0, 0}} {
-		if got := tensorSize(c[0], c[1], c[2]); got != c[3] {
-			t.Errorf("given %d, arguments %d, %d ranks: %d, want %d", c[0], c[1], c[2], got, c[3])
-		}
-	}
-}
-
 // TestRelativeChange: to a small one, to a large one, from nothing.
 func TestRelativeChange(t *testing.T) {
 	for _, c := range [][3]float64{{1, 2, 1}, {2, 1, 0.5}, {-1, 1, 2}, {0, 0, 0}, {3, 3, 0}, {0, 2, math.Inf(1)}} {

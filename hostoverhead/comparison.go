@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
@@ -252,14 +251,6 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
 		return []string{names.Short(d.Op, nameWidth), string(d.Kind), from, to, change, pct, ci, string(d.Status)}
 	}, table.Code(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"),
 		table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
-}
-
-// sizeWord is a parallel size, 0 being unknown.
-func sizeWord(n int) string {
-	if n == 0 {
-		return "unknown"
-	}
-	return strconv.Itoa(n)
 }
 
 // basis says of how many iterations the figures are.

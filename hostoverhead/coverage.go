@@ -99,7 +99,6 @@ func (d *deviceWork) stageOf(i int) layer.Stage {
 type launchPlace struct {
 	thread trace.ThreadIndex
 	start  trace.Time
-	id     trace.EventID
 	kernel int // the first one
 	graph  bool
 }
@@ -117,7 +116,7 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 		if graph {
 			graphs[l.ID()] = true
 		}
-		out = append(out, launchPlace{l.Thread(), l.Start(), l.ID(), i, graph})
+		out = append(out, launchPlace{l.Thread(), l.Start(), i, graph})
 	}
 	slices.SortStableFunc(out, func(a, b launchPlace) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))

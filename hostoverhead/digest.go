@@ -84,7 +84,7 @@ func hostOf(path string) string {
 func (a *account) digestIdle(r *fleet.Rank) {
 	for i := range a.steps {
 		s := &a.steps[i]
-		if s.step == nil || s.step.Index < 0 || s.step.Index >= len(r.Steps) {
+		if s.step == nil {
 			continue
 		}
 		for c, ns := range s.idle {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // TestAnswers: YES from the least share on, NO where not even all that is unknown makes it up.
@@ -75,6 +76,15 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 		d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)
 		if got := d.Code != ""; got != (c.want != "") || got && !strings.Contains(d.Evidence, "one gap of "+c.want) {
 			t.Errorf("gaps of %d of %d ns: %+v, want %q", c.gaps, c.wall, d, c.want)
+		}
+	}
+	// Of 100 ns the host causes 40: without a gap of 34 it is 6 of 66, below a tenth, without one of 33 7 of 67.
+	for ns, want := range map[int64]finding.Band{34: finding.Low, 33: finding.Medium} {
+		p := defaultParams()
+		a := &account{top: []gapAccount{{span: interval.Span{End: ns},
+			names: []keySum{{nameKey{cause: finding.HostCode}, nameSum{steps: ns}}}}}}
+		if d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: 100, HostNS: 40}}, &p); d.Confidence != want {
+			t.Errorf("a gap of %d ns: confidence %s, want %s", ns, d.Confidence, want)
 		}
 	}
 }

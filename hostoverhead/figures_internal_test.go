@@ -311,7 +311,7 @@ func TestSummaries(t *testing.T) {
 			"causes the unexplained idle time"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: finding.OfStep, Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
-		if got := v.summary(); got != c.want {
+		if got := v.answer(); got != c.want {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
@@ -320,7 +320,7 @@ func TestSummaries(t *testing.T) {
 		{"T5", 10, 20}:   "10 ns of 20 ns per step of T5 (at most a 2.00× speedup; 1.33× of all models)",
 		{"draft", 2, 20}: "2 ns of 20 ns per step of the draft (at most a 1.11× speedup; 1.33× of all models)"} {
 		v := Verdict{Verdict: Yes, Basis: finding.OfStep, Headroom: head, Ranks: []RankVerdict{{Mean: mean}}}
-		if got := v.summary(); got != "host overhead: "+want {
+		if got := v.answer(); got != "host overhead: "+want {
 			t.Errorf("%+v: %s", mean, got)
 		}
 	}

@@ -2,7 +2,6 @@ package hostoverhead
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -112,18 +111,13 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 			table.Seconds(time.Duration(g.StartNS), 6))
 		return
 	}
-	best := -1
-	for i := range r.Gaps {
-		if b := &r.Gaps[i]; b.Largest == c.Cause && (best < 0 || b.TotalNS > r.Gaps[best].TotalNS) {
-			best = i
+	var most GapBucket
+	for _, b := range r.Gaps {
+		if b.Largest == c.Cause && b.TotalNS > most.TotalNS {
+			most = b
 		}
 	}
-	if best >= 0 {
-		f.Where = fmt.Sprintf("mostly %s of %s", table.Counted(int(r.Gaps[best].Count), "gap", "gaps"), r.Gaps[best].Title)
+	if most.Count > 0 {
+		f.Where = fmt.Sprintf("mostly %s of %s", table.Counted(most.Count, "gap", "gaps"), most.Title)
 	}
-}
-
-// findings are those of the deciding device, after the doubts about them.
-func (v *Verdict) findings() []finding.Finding {
-	return slices.Concat(v.Serving, v.Doubts, v.Ranks[v.Deciding].Findings)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -24,21 +25,26 @@ func (a *account) crossCheck(answer Answer) string {
 		return ""
 	}
 	e := t.At(d.Event)
-	var freed int64
-	alone := alone(a.l.w.layers.Of(e.ID()))
+	var freed int64 // in which nothing else runs
+	beside := others(a.l.w.layers.Of(e.ID()))
 	for i := range a.steps {
-		freed += interval.Covered(alone, a.steps[i].span)
+		own := timeline.SpanOf(e).Clip(a.steps[i].span)
+		freed += own.Len() - interval.Covered(beside, own)
 	}
 	freed = max(0, freed-int64(d.Median))
-	all := sumOf(a.steps)
-	unknown, gone := all.headroom(), all.headroom()
-	unknown.UnknownNS += freed
-	gone.WallNS -= freed
-	if a.l.p.answer(&unknown) == answer && a.l.p.answer(&gone) == answer {
+	if all := sumOf(a.steps); !a.l.p.leans(all.headroom(), freed) {
 		return ""
 	}
 	return fmt.Sprintf("%s, which lasts %v where its %d peers last %v", table.Cut(table.Clean(e.Name()), longestRow),
 		e.Duration().Round(time.Microsecond), d.Peers, d.Median)
+}
+
+// leans reports whether the answer is another one where so much of the time is idle for no known cause, or not there.
+func (p *params) leans(h Headroom, freed int64) bool {
+	unknown, gone := h, h
+	unknown.UnknownNS += freed
+	gone.WallNS -= freed
+	return p.answer(&unknown) != p.answer(&h) || p.answer(&gone) != p.answer(&h)
 }
 
 // movesMuch is the share of the steps by which a pause beside one kernel decides how long they are.
@@ -79,25 +85,12 @@ const leastKernels = 10
 // longestRow is the maximum length of a name in a sentence.
 const longestRow = 80
 
-// alone is the time in which a kernel runs and no other one of its device.
-func alone(of layer.Kernel) (out []interval.Span) {
-	at := int64(of.Event().Start())
-	end := int64(of.Event().End())
-	for k := range of.Device().Kernels() { // by start
-		e := k.Event()
-		if int64(e.Start()) >= end {
-			break
+// others is when kernels other than this one run on its device.
+func others(than layer.Kernel) (out []interval.Span) {
+	for k := range than.Device().Kernels() {
+		if k.Index() != than.Index() {
+			out = append(out, timeline.SpanOf(k.Event()))
 		}
-		if k.Index() == of.Index() {
-			continue
-		}
-		if s := (interval.Span{Start: at, End: int64(e.Start())}); !s.Empty() {
-			out = append(out, s)
-		}
-		at = max(at, int64(e.End()))
 	}
-	if at < end {
-		out = append(out, interval.Span{Start: at, End: end})
-	}
-	return out
+	return interval.UnionInPlace(out)
 }

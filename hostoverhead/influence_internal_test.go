@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -77,5 +78,55 @@ func TestRangesAroundPasses(t *testing.T) {
 		if l.encloses(&timeline.Piece{}) {
 			t.Error("nothing encloses passes")
 		}
+	}
+}
+
+// TestAnswersThatLean: of 1000 ns, a tenth being the host's for YES. What is freed may be the host's (NO is none any
+// more from a tenth on), or not be there (90 of 900 are a tenth); YES stays.
+func TestAnswersThatLean(t *testing.T) {
+	p := defaultParams()
+	for _, c := range []struct {
+		host, unknown, freed int64
+		want                 bool
+	}{{50, 0, 49, false}, {50, 0, 50, true}, {90, 60, 99, false}, {90, 60, 100, true}, {100, 0, 500, false}} {
+		if got := p.leans(Headroom{WallNS: 1000, HostNS: c.host, UnknownNS: c.unknown}, c.freed); got != c.want {
+			t.Errorf("%d ns of the host, %d unknown, %d freed: %v", c.host, c.unknown, c.freed, got)
+		}
+	}
+}
+
+// TestDrainEndsWithItsCall: a call that waits from 5 to 10 emptied the queue of a gap that opens while it waits, not of
+// one that opens as it begins or ends.
+func TestDrainEndsWithItsCall(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Duration: 5})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaStreamSynchronize", Start: 5, Duration: 5, Process: 1,
+		Thread: 1, Device: trace.None, Stream: trace.None})
+	tr, p := built.Trace(b), defaultParams()
+	call := timeline.Piece{Span: interval.Span{Start: 5, End: 10}, ID: tr.LaneAt(event.LaneLaunch, 0).ID()}
+	for opens, lead := range map[int64]int64{5: 0, 6: 1, 9: 4, 10: 0} {
+		th := &timeline.Thread{}
+		th.Now[timeline.Calls] = []timeline.Piece{call}
+		l := &ledger{w: &workload{t: tr, layers: &layer.Analysis{}}, p: &p, names: make([]hostName, tr.NumNames()),
+			threads: map[trace.ThreadIndex]*timeline.Thread{0: th}}
+		g := gap{span: interval.Span{Start: opens, End: 20}}
+		if l.findDrain(&g, 0); g.drain.lead != lead {
+			t.Errorf("a gap that opens at %d: %d ns ahead, want %d", opens, g.drain.lead, lead)
+		}
+	}
+}
+
+// TestFirstOfEqualsDecides: of verdicts that lose as much the first decides, else the one that loses most.
+func TestFirstOfEqualsDecides(t *testing.T) {
+	of := func(host int64) *Verdict {
+		return &Verdict{Headroom: Headroom{WallNS: 100, HostNS: host}, Ranks: []RankVerdict{{}}}
+	}
+	for _, c := range []struct{ a, b, deciding int }{{5, 5, 0}, {6, 5, 0}, {5, 6, 1}} {
+		if v := Join([]*Verdict{of(int64(c.a)), of(int64(c.b))}, nil); v.Deciding != c.deciding {
+			t.Errorf("%d and %d ns: the one at %d decides, want %d", c.a, c.b, v.Deciding, c.deciding)
+		}
+	}
+	if Join(nil, nil) != nil {
+		t.Error("of no ranks there is a verdict")
 	}
 }

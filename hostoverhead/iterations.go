@@ -47,7 +47,7 @@ func (w *recording) findIterations() benchPhase {
 
 func choosePhase(its []iteration) benchPhase {
 	out := benchPhase{iterations: len(its), common: commonSize(its)}
-	for end := len(its); end > 0; {
+	for end := len(its); end >= minPhase; {
 		start := end - 1
 		for start > 0 && its[start].span.Start-its[start-1].span.End <= int64(phaseGap) {
 			start--

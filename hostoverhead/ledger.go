@@ -210,7 +210,7 @@ func (l *ledger) walk(ctx context.Context, part idlePart, f func(*idlePiece)) er
 			if bucket = none; g.span.Len() > rounding {
 				bucket = bucketOf(g.span.Len())
 			}
-			l.explain(g, g.span, emit)
+			l.explain(g, emit)
 		}
 	}
 	return nil
@@ -222,7 +222,7 @@ func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval
 		needs[th] = needs[th][:0]
 	}
 	for i := range gaps {
-		if th, part := l.hostPart(&gaps[i], gaps[i].span); !part.Empty() {
+		if th, part := l.hostPart(&gaps[i]); !part.Empty() {
 			needs[th] = append(needs[th], part)
 		}
 	}
@@ -296,45 +296,42 @@ func (l *ledger) sides(g *gap, before trace.Event, last int) {
 	}
 }
 
-// hostPart is the part of an idle span in which a thread decides, empty where none does.
-func (l *ledger) hostPart(g *gap, s interval.Span) (trace.ThreadIndex, interval.Span) {
-	switch {
-	case s.Empty(), g.replay:
-	case g.launch.Valid() && g.launch.Thread() >= 0:
-		return g.launch.Thread(), interval.Span{Start: s.Start, End: min(s.End, int64(g.launch.End()))}
-	case l.orphanThread(g, s) >= 0:
-		return l.orphanThread(g, s), s
+// hostPart is the part of a gap in which a thread decides, empty where none does.
+func (l *ledger) hostPart(g *gap) (trace.ThreadIndex, interval.Span) {
+	switch th := g.launch.Thread(); {
+	case g.replay:
+	case th >= 0:
+		return th, interval.Span{Start: g.span.Start, End: min(g.span.End, int64(g.launch.End()))}
+	case l.orphanThread(g) >= 0:
+		return l.orphanThread(g), g.span
 	}
 	return trace.None, interval.Span{}
 }
 
 // orphanThread is the thread that must have launched a kernel whose launch is not in the trace: the only one that works
 // for the device.
-func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
-	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.Len(event.LaneLaunch) == 0 {
+func (l *ledger) orphanThread(g *gap) trace.ThreadIndex {
+	if g.graph && g.span.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.Len(event.LaneLaunch) == 0 {
 		return trace.None
 	}
 	return g.d.threads[0]
 }
 
-// explain gives every part of an idle span its cause.
-func (l *ledger) explain(g *gap, s interval.Span, emit func(*idlePiece)) {
-	p := &l.piece
+// explain gives every part of a gap its cause.
+func (l *ledger) explain(g *gap, emit func(*idlePiece)) {
+	p, s := &l.piece, g.span
 	if l.doubted && !g.replay {
 		*p = idlePiece{span: s, cause: finding.UnknownCause, detail: detailDoubted, next: g.next}
 		emit(p)
 		return
 	}
-	th, part := l.hostPart(g, s)
+	th, part := l.hostPart(g)
 	if !part.Empty() {
 		l.findDrain(g, th)
 		l.host(g, th, part, func() { l.drained(g, p, emit) })
 	}
 	way := interval.Span{Start: max(s.Start, part.End), End: s.End} // of the kernel to the device
-	if part.Empty() {
-		way = s
-	}
-	launched, soon := g.launch.Valid() && g.launch.Thread() >= 0, way.Len() <= int64(l.p.QueuedLimit)
+	launched, soon := g.launch.Thread() >= 0, way.Len() <= int64(l.p.QueuedLimit)
 	c := finding.Dependency
 	*p = idlePiece{span: way, detail: detailLate, next: g.next}
 	switch {
@@ -362,10 +359,6 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(*idlePiece)) {
 
 // findDrain looks for the call that had emptied the queue when the gap opened.
 func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
-	if g.drain.end != 0 {
-		return
-	}
-	g.drain.end = math.MinInt64
 	calls := l.threads[th].Now[timeline.Calls]
 	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timeline.Piece, t int64) int {
 		if p.Span.End <= t {

@@ -99,7 +99,7 @@ func (g *gap) unnamed(c finding.Cause, detail uint8) (finding.Cause, uint8) {
 // encloses reports whether a range holds the host's work on more than one pass: it names the run rather than what the
 // host did in a gap.
 func (l *ledger) encloses(r *timeline.Piece) bool {
-	if len(l.work) < 2 || !r.Valid() {
+	if !r.Valid() {
 		return false
 	}
 	e, within := l.w.t.At(r.ID), 0

@@ -20,14 +20,14 @@ const wholeRanks = 16
 // Join makes one verdict of those of ranks that were analysed separately, in their order, and one of them
 // together. The one with the largest host share decides. It returns nil for none.
 func Join(ranks []*Verdict, runs []fleet.Run) *Verdict {
-	best := none
+	if len(ranks) == 0 {
+		return nil
+	}
+	best := 0
 	for i, v := range ranks {
-		if best == none || v.Headroom.share() > ranks[best].Headroom.share() {
+		if v.Headroom.share() > ranks[best].Headroom.share() {
 			best = i
 		}
-	}
-	if best == none {
-		return nil
 	}
 	v := *ranks[best]
 	v.Ranks = nil

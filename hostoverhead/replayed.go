@@ -93,8 +93,10 @@ func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis, models *r
 			continue
 		}
 		for _, list := range [][]finding.Finding{r.Findings, v.Findings} {
-			if !attach(list, gains[i].Gain, asked[i].about) {
-				return fmt.Errorf("hostoverhead: no finding is about %v", asked[i].Edit)
+			for k := range list {
+				if asked[i].about(list[k]) {
+					list[k].Gains = append(list[k].Gains, gains[i].Gain)
+				}
 			}
 		}
 	}
@@ -104,14 +106,4 @@ func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis, models *r
 // about reports whether a finding is of the idle time that the edit follows from.
 func (s *suggestion) about(f finding.Finding) bool {
 	return f.Kind == finding.IdleTime && f.Cause == s.cause
-}
-
-// attach adds a gain to the findings that it is about and reports whether there are any.
-func attach(list []finding.Finding, g finding.Gain, about func(finding.Finding) bool) (found bool) {
-	for i := range list {
-		if about(list[i]) {
-			list[i].Gains, found = append(list[i].Gains, g), true
-		}
-	}
-	return found
 }

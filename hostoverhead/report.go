@@ -38,11 +38,6 @@ func groupSums(idle []IdleCause) []groupSum {
 	return out
 }
 
-// summary is the verdict as one to three sentences.
-func (v *Verdict) summary() string {
-	return v.Ranks[v.Deciding].outside() + v.answer()
-}
-
 // outside names the largest cause of idle time outside of the steps, if the GPU is idle longer there than within them;
 // "" otherwise.
 func (r *RankVerdict) outside() string {

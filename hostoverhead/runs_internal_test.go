@@ -485,9 +485,9 @@ func TestWhereIdleTimeShows(t *testing.T) {
 				{StartNS: 2_500_000, NS: 30, Causes: []IdleName{{Cause: finding.Dependency, NS: 30}}},
 				{StartNS: 3_500_000, NS: 40, Causes: []IdleName{{Cause: finding.Dependency, NS: 40}}}, {StartNS: 7, NS: 99},
 				{StartNS: 1, NS: 50, Causes: []IdleName{{Cause: finding.Transfer, NS: 50}}}},
-			Gaps: []GapBucket{{Title: "none", Count: 4, Largest: finding.Transfer}, {Title: "< 1 µs", Count: 2, TotalNS: 10, Largest: finding.GPUDispatch},
+			Gaps: []GapBucket{{Title: "none", Count: 4, TotalNS: 1, Largest: finding.Transfer}, {Title: "< 1 µs", Count: 2, TotalNS: 10, Largest: finding.GPUDispatch},
 				{Title: "1–5 µs", Count: 1, TotalNS: 20, Largest: finding.GPUDispatch}, {Title: "5–10 µs",
-					Largest: finding.Profiler}}}
+					Count: 1, TotalNS: 1, Largest: finding.Profiler}}}
 		f := &finding.Finding{}
 		f.Place.Line = line
 		r.locate(&c, f)
@@ -504,7 +504,7 @@ func TestWhereIdleTimeShows(t *testing.T) {
 		"in no step":    {IdleCause{Cause: finding.Dependency, StepsNS: 39}, "", "longest: 30 ns at 0.002500 s"},
 		"a class":       {IdleCause{Cause: finding.GPUDispatch, StepsNS: 99}, "", "mostly 1 gap of 1–5 µs"},
 		"the first":     {IdleCause{Cause: finding.Transfer, StepsNS: 49}, "", "mostly 4 gaps of none"},
-		"another class": {IdleCause{Cause: finding.Profiler, StepsNS: 99}, "", "mostly 0 gaps of 5–10 µs"},
+		"another class": {IdleCause{Cause: finding.Profiler, StepsNS: 99}, "", "mostly 1 gap of 5–10 µs"},
 		"nowhere":       {IdleCause{Cause: finding.NoRequests, StepsNS: 99}, "", ""},
 	} {
 		if got := at(c.cause, c.line).Where; got != c.want {
@@ -539,7 +539,7 @@ func TestWhatIsIncomplete(t *testing.T) {
 	}
 }
 
-// TestDigestOfIdleTime: by step and cause, of the steps that the digest has; the name with most time in steps of each.
+// TestDigestOfIdleTime: by step and cause; the name with most time in steps of each.
 func TestDigestOfIdleTime(t *testing.T) {
 	a := &account{l: &ledger{w: &workload{general: func(id trace.NameID) string { return fmt.Sprint("n", id) }}},
 		names: map[nameKey]*nameSum{{cause: finding.HostCode, name: 1}: {ns: 9, steps: 1},
@@ -549,10 +549,10 @@ func TestDigestOfIdleTime(t *testing.T) {
 		s.idle[finding.HostCode] = ns
 		a.steps = append(a.steps, s)
 	}
-	r := &fleet.Rank{Steps: make([]fleet.Step, 2)}
+	r := &fleet.Rank{Steps: make([]fleet.Step, 3)}
 	a.digestIdle(r)
-	equal(t, "idle", fmt.Sprint(r.Steps[0].Idle, r.Steps[1].Idle, r.Names),
-		fmt.Sprintf("[{%v 1}] [] [{%v n2 4}]", finding.HostCode, finding.HostCode))
+	equal(t, "idle", fmt.Sprint(r.Steps[0].Idle, r.Steps[1].Idle, r.Steps[2].Idle, r.Names),
+		fmt.Sprintf("[{%[1]v 1}] [] [{%[1]v 7}] [{%[1]v n2 4}]", finding.HostCode))
 }
 
 // TestHeadingsOfRuns: parts are below the title, in Markdown, too.

@@ -21,21 +21,19 @@ const (
 // hostStep is a forward pass of one rank, or of all ranks that run one step of the
 // server together.
 type hostStep struct {
-	Span      interval.Span // of the host: the annotation, else from the first launch to the end of the last
-	GPU       interval.Span // of its kernels, empty where it launched none
-	Longest   int64         // longest of the ranks' host spans
-	Annotated bool          // span is that of an annotation
-	Gen       int           // generation requests, −1 unknown
-	Phase     string
-	Stage     layer.Stage
-	Index     int // of the pass
-	Pass      int // of the first device, by its index; −1 for none
+	Span    interval.Span // of the host: the annotation, else from the first launch to the end of the last
+	GPU     interval.Span // of its kernels, empty where it launched none
+	Longest int64         // longest of the ranks' host spans
+	Gen     int           // generation requests, −1 unknown
+	Phase   string
+	Stage   layer.Stage
+	Index   int // of the pass
+	Pass    int // of the first device, by its index; −1 for none
 }
 
 // stepOfPass is a pass as this package looks at it.
 func stepOfPass(p *layer.ForwardPass) hostStep {
-	s := hostStep{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index,
-		Annotated: p.Host.Annotation != trace.None}
+	s := hostStep{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index}
 	s.Span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
 	if p.Kernels > 0 {
 		s.GPU = interval.Span{Start: int64(p.Start), End: int64(p.End)}
@@ -60,7 +58,6 @@ func (s *hostStep) join(o hostStep) {
 		s.GPU = interval.Span{Start: min(s.GPU.Start, o.GPU.Start), End: max(s.GPU.End, o.GPU.End)}
 	}
 	s.Longest, s.Gen = max(s.Longest, o.Longest), max(s.Gen, o.Gen)
-	s.Annotated = s.Annotated && o.Annotated
 	if o.Phase == names.Context || s.Phase == "" {
 		s.Phase = o.Phase
 	}

@@ -92,7 +92,7 @@ func TestStepsOfRanks(t *testing.T) {
 	want := []hostStep{
 		{Span: span(0, 10), GPU: span(3, 30), Longest: 10, Gen: -1, Phase: names.Generation, Stage: layer.StageUnknown,
 			Index: 0, Pass: 1},
-		{Span: span(95, 115), GPU: span(105, 120), Longest: 20, Annotated: true, Gen: 6, Phase: names.Context,
+		{Span: span(95, 115), GPU: span(105, 120), Longest: 20, Gen: 6, Phase: names.Context,
 			Stage: layer.StageDecode, Index: 1, Pass: 0},
 		{Span: span(205, 220), GPU: span(205, 220), Longest: 15, Gen: -1, Phase: names.Generation,
 			Stage: layer.StageDecode, Index: 2, Pass: 2},
@@ -105,7 +105,7 @@ func TestStepsOfRanks(t *testing.T) {
 	want = []hostStep{
 		{Span: span(2, 8), GPU: span(3, 30), Longest: 6, Gen: -1, Phase: names.Generation, Stage: layer.StageDecode,
 			Index: 0, Pass: -1},
-		{Span: span(95, 115), Longest: 20, Annotated: true, Gen: 6, Phase: names.Context, Stage: layer.StagePrefill,
+		{Span: span(95, 115), Longest: 20, Gen: 6, Phase: names.Context, Stage: layer.StagePrefill,
 			Index: 1, Pass: -1},
 	}
 	if !slices.Equal(got, want) {

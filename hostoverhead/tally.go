@@ -44,7 +44,7 @@ func newTally(w *recording, kind compare.OperationKind, windows []interval.Span,
 
 // at is the steady step that holds a time, −1 for none.
 func (t *tally) at(x trace.Time) int {
-	if t.last < len(t.windows) && t.windows[t.last].Contains(int64(x)) {
+	if t.windows[t.last].Contains(int64(x)) {
 		return t.last
 	}
 	if i := interval.From(t.windows, int64(x)); i < len(t.windows) && t.windows[i].Contains(int64(x)) {

@@ -43,10 +43,7 @@ func drivesOf(t *trace.Trace) drives {
 // drive reports whether a thread works for a device. A thread of a process that launched nothing in the window may
 // work for any.
 func (w drives) drive(th trace.ThreadIndex, d trace.DeviceID) bool {
-	if th < 0 || int(th) >= len(w) {
-		return true
-	}
-	return len(w[th]) == 0 || slices.Contains(w[th], d)
+	return th < 0 || len(w[th]) == 0 || slices.Contains(w[th], d)
 }
 
 // onlyGPU is the one GPU that an analysis is about where its trace has several; nil where it is about all of them.

@@ -126,9 +126,9 @@ func awaitsEvents(t *trace.Trace) bool {
 func firstCalls(t *trace.Trace, least time.Duration) map[trace.EventID]bool {
 	const several = 4
 	type calls struct {
-		first  trace.Event
-		others time.Duration
-		n      int
+		first trace.Event
+		all   time.Duration
+		n     int
 	}
 	long := map[trace.NameID]*calls{}
 	for e := range t.Events(event.LaneOp) {
@@ -141,17 +141,14 @@ func firstCalls(t *trace.Trace, least time.Duration) map[trace.EventID]bool {
 		if c == nil || e.Kind() != event.Op {
 			continue
 		}
-		other := e
 		if c.n++; c.n == 1 || e.Start() < c.first.Start() {
-			other, c.first = c.first, e
+			c.first = e
 		}
-		if c.n > 1 {
-			c.others += other.Duration()
-		}
+		c.all += e.Duration()
 	}
 	out := map[trace.EventID]bool{}
 	for _, c := range long {
-		if c.n > several && c.first.Duration() >= least && c.first.Duration() > c.others {
+		if c.n > several && c.first.Duration() >= least && 2*c.first.Duration() > c.all {
 			out[c.first.ID()] = true
 		}
 	}

@@ -215,10 +215,7 @@ func healthNote(w *activity.Trace) HealthNote {
 	h := w.Trace.Health()
 	n := HealthNote{Trace: w.Path, Status: h.Status}
 	for _, f := range h.Findings {
-		if f.Severity == trace.HealthOK {
-			continue // a remark, not a warning
-		}
-		if touches(f.Affects) {
+		if f.Severity != trace.HealthOK && touches(f.Affects) { // else it is a remark, not a warning
 			n.Findings = append(n.Findings, f)
 		}
 	}
@@ -235,10 +232,7 @@ func touches(affects []trace.Area) bool {
 // stage computes the three tables of one stage.
 func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns),
-		Launches: s.acts,
-		Kernels:  make([]KernelRow, 0, len(s.rows)), Categories: s.categories(a.pool), Overlap: []OverlapRow{},
-		Fuse: []FuseRow{},
-		Slow: []SlowRow{}}
+		Launches: s.acts, Kernels: make([]KernelRow, 0, len(s.rows)), Categories: s.categories(a.pool)}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()

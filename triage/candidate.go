@@ -132,7 +132,7 @@ func (g *Gain) String() string {
 	default:
 		fmt.Fprintf(&b, " %s", step)
 	}
-	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
+	if g.BytesNeeded > 0 {
 		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))
 		if g.BytesOf < g.Occurrences {
 			fmt.Fprintf(&b, " (shapes are known of %d of %d occurrences)", g.BytesOf, g.Occurrences)

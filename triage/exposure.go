@@ -237,10 +237,8 @@ func (x *exposureSums) addAlone(c *categorySums, d *onDevice, slice layer.Slice,
 	k, id := d.Kernel(int(slice.Kernel)), d.acts[slice.Kernel].Kernel
 	var waiting int64 // it waits first, and moves data up to its end
 	if c.exchange {
-		if took := d.waits[slice.Kernel]; took > 0 {
-			start := k.Event().Start()
-			waiting = max(0, int64(min(to, start+trace.Time(took))-max(from, start)))
-		}
+		start := k.Event().Start()
+		waiting = max(0, int64(min(to, start+trace.Time(d.waits[slice.Kernel]))-max(from, start)))
 		c.waiting += waiting
 		if x.byKernel[id] == nil {
 			x.byKernel[id] = &exchange{}

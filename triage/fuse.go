@@ -91,17 +91,16 @@ const maxModelFiles = 64
 
 // platform is that of the stage's launches, "" when unknown.
 func (s *stageWork) platform() string {
+	out := ""
 	for _, w := range s.parts {
 		if w.Hip {
 			return "rocm"
 		}
-	}
-	for _, w := range s.parts {
 		if w.Cuda {
-			return "cuda"
+			out = "cuda"
 		}
 	}
-	return ""
+	return out
 }
 
 // path is what the registry answers for a chain: the path that is nearest to be had, and the others for the same
@@ -131,8 +130,7 @@ func (a *analysis) pathsOf() map[string][]*fusion.Pattern {
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	paths := a.pathsOf()
-	look := chain.Look{GPU: s.gpu(), Ops: a.ops, Training: a.training,
-		Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
+	look := chain.Look{GPU: s.gpu(), Ops: a.ops, Training: a.training, Chains: len(paths) > 0}
 	runs, chains := chain.Candidates(a.steps, s.seqs, look)
 	if serverKey(a.report.Framework) == "" && !a.training { // how servers compute layers is theirs to choose
 		var experts *chain.Candidate

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
@@ -167,14 +168,6 @@ func percent(part, whole int64) float64 {
 	return math.Round(float64(part)/float64(whole)*1e6) / 1e4
 }
 
-// ratio returns part/whole rounded to four decimals; 0 of 0 is 0.
-func ratio(part, whole int64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return math.Round(float64(part)/float64(whole)*1e4) / 1e4
-}
-
 // micros converts ns to microseconds.
 func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
@@ -218,15 +211,20 @@ const anyOperator = int32(-1)
 func (r *row) places(p *activity.Pool, operator int32) (locations []Location, ops []string) {
 	locations, ops = []Location{}, []string{}
 	list, ns := r.bySite(p, operator)
-	for _, st := range list {
-		if len(locations) == maxLocations || len(locations) > 0 && percent(st.Ns, ns) < minSitePct {
-			break
-		}
+	for _, st := range worthLines(list, ns) {
 		locations = append(locations, Location{Location: p.Sites.Texts[st.Site], SharePct: percent(st.Ns, ns),
 			From: activity.OriginNames[st.From]})
 		ops = append(ops, p.Ops.Texts[st.Op])
 	}
 	return locations, ops
+}
+
+// worthLines are the sites of a row that are worth a line: the first, and the second if it takes enough of the whole.
+func worthLines(sites []activity.SiteTime, whole int64) []activity.SiteTime {
+	if len(sites) > 1 && percent(sites[1].Ns, whole) < minSitePct {
+		return sites[:1]
+	}
+	return sites[:min(len(sites), maxLocations)]
 }
 
 // replaySources say how the lines of replayed activities were found.
@@ -260,10 +258,7 @@ func (r *row) modelLines(p *activity.Pool, operator int32) []Location {
 	}
 	slices.SortStableFunc(by.list, func(a, b activity.SiteTime) int { return cmp.Compare(b.Ns, a.Ns) })
 	out := []Location{}
-	for _, st := range by.list {
-		if len(out) == maxLocations || len(out) > 0 && percent(st.Ns, whole) < minSitePct {
-			break
-		}
+	for _, st := range worthLines(by.list, whole) {
 		m := p.Models[st.Model]
 		out = append(out, Location{Location: m.String(), Module: m.Module, SharePct: percent(st.Ns, whole),
 			From: activity.OriginNames[st.From]})
@@ -273,19 +268,15 @@ func (r *row) modelLines(p *activity.Pool, operator int32) []Location {
 
 // groups are sums by a key, in the order in which the keys come.
 type groups[K comparable, T any] struct {
-	at   map[K]int
+	keys intern.Keys[K]
 	list []T
 }
 
 // of is the sum of a key, which begins as first.
 func (g *groups[K, T]) of(key K, first T) *T {
-	i, ok := g.at[key]
-	if !ok {
-		if g.at == nil {
-			g.at = map[K]int{}
-		}
-		i = len(g.list)
-		g.at[key], g.list = i, append(g.list, first)
+	i := g.keys.ID(key)
+	if i == len(g.list) {
+		g.list = append(g.list, first)
 	}
 	return &g.list[i]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -38,17 +39,11 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		}
 		f, r := &a.pool.Facts[id], &s.rows[s.rowOf[id]]
 		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id],
-			Category: f.Shown.Category,
-			TotalUS:  micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)),
-			BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
+			Category: f.Shown.Category, TotalUS: micros(r.ns), SharePct: s.share(r.ns),
+			ExclusiveRatio: min(1, math.Round(float64(x.exposed)/float64(r.ns)*1e4)/1e4), BoundNS: x.bound, BoundPct: pct,
+			Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
-		for _, way := range chain.Hiding(a.registry, serverKey(a.report.Framework), f, here) {
-			if way.Here != "" {
-				row.Known = append(row.Known, way.Here)
-			} else {
-				row.NotHere = append(row.NotHere, way.NotHere)
-			}
-		}
+		row.Known, row.NotHere = chain.Hiding(a.registry, serverKey(a.report.Framework), f, here)
 		sites, _ := r.bySite(a.pool, anyOperator)
 		row.PythonScope = a.pool.Sites.Texts[sites[0].Site]
 		if s.besideCompute(a.pool, id) {

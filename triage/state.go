@@ -150,7 +150,13 @@ func (s *stageWork) wall() (wall, idle int64) {
 		return s.exposure.WallNS, s.exposure.IdleNS
 	}
 	for _, w := range s.parts {
-		for _, spans := range w.Spans(s.index) {
+		for _, acts := range w.OfDevice {
+			var spans []interval.Span
+			for i := range acts {
+				if int(acts[i].Stage) == s.index {
+					spans = append(spans, interval.Span{Start: acts[i].Start, End: acts[i].End})
+				}
+			}
 			union := interval.UnionInPlace(spans)
 			wall += interval.Hull(union).Len()
 			idle += interval.Hull(union).Len() - interval.Total(union)

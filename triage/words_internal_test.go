@@ -369,7 +369,7 @@ func TestUnresolved(t *testing.T) {
 // steps on, are reported.
 func TestNoteOfOverlap(t *testing.T) {
 	a := &analysis{report: &Report{}}
-	layers := 0
+	layers, exchanges := 0, map[int32]*exchange(nil)
 	note := func(rows []OverlapRow, x *Exposure, streams int32) string {
 		w := &activity.Trace{Queues: make([]activity.Queue, 100), Analysis: &layer.Analysis{}}
 		for i := range streams {
@@ -377,16 +377,23 @@ func TestNoteOfOverlap(t *testing.T) {
 		}
 		w.Acts = append(w.Acts, activity.Activity{Queue: 99, Stage: 1}) // of another stage
 		w.Analysis.Devices = []layer.Device{{NumLayers: layers}}
-		return a.overlapNote(&stageWork{parts: []*activity.Trace{w}, exposure: x}, rows)
+		return a.overlapNote(&stageWork{parts: []*activity.Trace{w}, exposure: x, exchanges: exchanges}, rows)
 	}
 	ledger := func(exposed, bound int64) *Exposure {
 		return &Exposure{WallNS: 1000, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 999},
 			{Category: "communication", ExposedNS: exposed, BoundNS: bound}}}
 	}
+	bare := &Exposure{WallNS: 50, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 50}}} // 1 ns is 2% of it
+	apart := []string{note(nil, bare, 2)}
+	exchanges = map[int32]*exchange{0: {}}
+	apart = append(apart, note(nil, ledger(9, 0), 2), note(nil, ledger(10, 0), 2))
+	exchanges = nil
+	const less = "Compute of the same layers can hide less communication than 1.0%"
 	for _, c := range []struct {
 		text, part string
 		want       bool
 	}{
+		{apart[0], "exposed communication", false}, {apart[1], less, true}, {apart[2], less, false},
 		{note(nil, nil, 2), "No communication", true}, {note([]OverlapRow{{}}, nil, 2), "No communication", false},
 		{note(nil, ledger(10, 0), 2), "not known what could hide 10 ns of exposed communication (1.0% of the window)", true},
 		{note(nil, ledger(9, 0), 2), "exposed communication", false},
@@ -520,7 +527,8 @@ func TestWallOfAStage(t *testing.T) {
 		}
 	}
 	w := &activity.Trace{Acts: []activity.Activity{{Start: 10, End: 20}, {Start: 30, End: 50},
-		{Start: 60, End: 99, Stage: 1}}, Queues: make([]activity.Queue, 1)}
+		{Start: 60, End: 99, Stage: 1}}}
+	w.OfDevice = map[trace.DeviceID][]activity.Activity{0: w.Acts}
 	if got, idle := (&stageWork{parts: []*activity.Trace{w}, exposure: &Exposure{}}).wall(); got != 40 || idle != 10 {
 		t.Errorf("no passes: %d ns, %d idle, want 40 and 10", got, idle)
 	}
@@ -621,6 +629,8 @@ func TestGainsInWords(t *testing.T) {
 		{Gain{LowNS: 5000, NS: 5000, HighNS: 5000, Steps: 1, StepLowNS: 2000, StepHighNS: 2000, BytesMoved: 2000,
 			BytesNeeded: 1000, BytesOf: 4, Occurrences: 4, Launches: 2},
 			"GPU −5.00 µs; step −2.00 µs; 2.00 kB moved, 1.00 kB needed; 2 fewer launches"},
+		{Gain{LowNS: 1, NS: 1, HighNS: 1, Steps: 1, StepLowNS: 1, StepHighNS: 1, BytesMoved: 2, BytesNeeded: 1,
+			BytesOf: 1, Occurrences: 1, Launches: 1}, "GPU −1 ns; step −1 ns; 2 B moved, 1 B needed; 1 fewer launch"},
 	} {
 		if got := c.g.String(); got != c.want {
 			t.Errorf("%+v:\n%q, want\n%q", c.g, got, c.want)
@@ -764,6 +774,42 @@ func TestLocationsInWords(t *testing.T) {
 	} {
 		if got := locations(c.sites); got != c.want {
 			t.Errorf("%v: %q, want %q", c.sites, got, c.want)
+		}
+	}
+}
+
+// TestWaitingInWords: exposed communication says how much of it waits, from a nanosecond on; other work says nothing.
+func TestWaitingInWords(t *testing.T) {
+	x := &Exposure{WallNS: 10}
+	for _, c := range []struct {
+		r    ExposureRow
+		want string
+	}{
+		{ExposureRow{Category: classify.CategoryCommunication, ExposedNS: 1, WaitingBy: layer.WaitingByRanks},
+			"Exposed communication: 0 (0.0% of the window) waiting for other ranks, 1 ns (10.0%) transfer. "},
+		{ExposureRow{Category: classify.CategoryCommunication, WaitingBy: layer.WaitingByRanks}, ""},
+		{ExposureRow{Category: classify.CategoryGEMM, ExposedNS: 1, WaitingBy: layer.WaitingByRanks}, ""},
+	} {
+		if got := c.r.waiting(x); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%+v: %q, want %q", c.r, got, c.want)
+		}
+	}
+}
+
+// TestStacksOfUnknownLines: what is known instead of a stack has the operator below it, a source line has none.
+func TestStacksOfUnknownLines(t *testing.T) {
+	p := activity.NewPool()
+	line, operator := p.Sites.ID("a.py:1 f"), p.Operators.ID("mlp")
+	for _, c := range []struct {
+		site, operator int32
+		want           string
+	}{{line, operator, "a.py:1 f"}, {activity.SiteFromPrefill, operator, "operator mlp"},
+		{activity.SiteReplay, operator, "operator mlp"}, {activity.SiteFromPrefill, 0, activity.FromPrefill}} {
+		b := &profileBuilder{a: &analysis{pool: p}, own: activity.NewPool()}
+		id := b.stackFor(nil, &activity.Activity{Site: c.site, Operator: c.operator, From: activity.FromMapping},
+			trace.Event{}, layer.Kernel{})
+		if got := b.own.Sites.Texts[b.stacks.Key(int(id)).site]; got != c.want {
+			t.Errorf("site %d, operator %d: %q, want %q", c.site, c.operator, got, c.want)
 		}
 	}
 }

@@ -312,7 +312,7 @@ func (m *model) planTimes(p *plan, e Edit, _ constants) string {
 	}
 	if float64(known) < sameKernels*float64(all) {
 		return fmt.Sprintf("kernels of only %s of the time run in the other trace",
-			table.Pct(100*float64(known)/float64(max(all, 1)), 0))
+			table.Pct(100*float64(known)/float64(all), 0))
 	}
 	return ""
 }
@@ -441,7 +441,7 @@ func (m *model) planOverlap(p *plan, _ Edit, c constants) string {
 			upTo(last + 1)
 			out = append(out, ahead...)
 			upTo(to)
-			if s+1 < len(list) && rest > 0 {
+			if s+1 < len(list) {
 				p.items[to].pre += rest
 			}
 			continue

@@ -147,7 +147,7 @@ func (m *model) read(ctx context.Context) error {
 	for at, th := range threads {
 		end, last := int64(0), int32(0)
 		for e := range m.t.OnThread(event.LaneLaunch, th) {
-			if int64(e.Start()) < end && len(m.items) > 0 {
+			if int64(e.Start()) < end {
 				outer[e.Index()] = last
 				end = max(end, int64(e.End()))
 				continue
@@ -241,13 +241,11 @@ func (m *model) fit() {
 	for i := range m.acts {
 		a := &m.acts[i]
 		it := &m.items[a.item]
-		a.prev = none
 		if p, ok := tails[a.stream]; ok {
 			a.prev = p
 		}
 		tails[a.stream] = int32(i)
-		inGraph := it.graph && int32(i) != it.first
-		if inGraph {
+		if it.graph && int32(i) != it.first {
 			continue
 		}
 		prevEnd := int64(0)
@@ -257,7 +255,7 @@ func (m *model) fit() {
 		switch {
 		case prevEnd <= it.start:
 			lats[it.name] = append(lats[it.name], a.start-it.start)
-		case it.start+it.d < prevEnd-crossLeast && a.prev != none && a.start-prevEnd < crossLeast:
+		case it.start+it.d < prevEnd-crossLeast && a.start-prevEnd < crossLeast:
 			of := &gaps[stat.Int(a.copies)][stat.Int(m.acts[a.prev].copies)]
 			*of = append(*of, a.start-prevEnd)
 		}

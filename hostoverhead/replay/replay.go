@@ -190,14 +190,14 @@ func (m *model) busyMean(agrees []bool) float64 {
 			sum, n = sum+float64(busy[p]), n+1
 		}
 	}
-	return sum / float64(max(n, 1))
+	return sum / float64(n)
 }
 
-// deviation is the standard deviation of values.
+// deviation is the standard deviation of several values.
 func deviation(v []float64) float64 {
 	m, sum := stat.Mean(v), 0.0
 	for _, x := range v {
 		sum += (x - m) * (x - m)
 	}
-	return math.Sqrt(sum / float64(max(len(v)-1, 1)))
+	return math.Sqrt(sum / float64(len(v)-1))
 }

@@ -178,7 +178,7 @@ func (m *model) agree(without edges) []bool {
 	m.agreed[without] = out
 	for i, got := range m.steps(m.run(p)) {
 		d := got - m.base[i]
-		out[i] = m.base[i] > 0 && got >= 0 && 100*max(d, -d) <= m.base[i]
+		out[i] = 100*max(d, -d) <= m.base[i] // neither where one is no step
 	}
 	return out
 }

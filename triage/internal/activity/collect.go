@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -61,18 +60,6 @@ type Queue struct {
 
 // Event returns an activity's event.
 func (w *Trace) Event(a *Activity) trace.Event { return w.Trace.LaneAt(event.LaneGPU, int(a.Event)) }
-
-// Spans are when activities of a stage run, by device; devices without one are left out.
-func (w *Trace) Spans(stage int) map[trace.DeviceID][]interval.Span {
-	out := map[trace.DeviceID][]interval.Span{}
-	for i := range w.Acts {
-		if a := &w.Acts[i]; int(a.Stage) == stage {
-			d := w.Queues[a.Queue].Device
-			out[d] = append(out[d], interval.Span{Start: a.Start, End: a.End})
-		}
-	}
-	return out
-}
 
 // lookEvery is after how many activities Collect looks at its context: some milliseconds.
 const lookEvery = 1 << 12

@@ -50,11 +50,9 @@ func (p *Pool) model(l layer.ModelLine, operator int32) int32 {
 }
 
 func (p *Pool) modelID(m modelLine) int32 {
-	id, ok := p.modelIDs[m]
-	if !ok {
-		id = int32(len(p.Models))
-		p.modelIDs[m] = id
+	id := p.modelIDs.ID(m)
+	if id == len(p.Models) {
 		p.Models = append(p.Models, m)
 	}
-	return id
+	return int32(id)
 }

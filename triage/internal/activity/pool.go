@@ -4,27 +4,23 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/trace/event"
 )
 
 // Interned maps texts to small dense ids.
 type Interned struct {
-	ids   map[string]int32
+	ids   intern.Keys[string]
 	Texts []string // by id
 }
 
 // ID is the number of a text, a new one for a text not seen yet.
 func (p *Interned) ID(s string) int32 {
-	if id, ok := p.ids[s]; ok {
-		return id
+	id := p.ids.ID(s)
+	if id == len(p.Texts) {
+		p.Texts = append(p.Texts, s)
 	}
-	if p.ids == nil {
-		p.ids = map[string]int32{}
-	}
-	id := int32(len(p.Texts))
-	p.ids[s] = id
-	p.Texts = append(p.Texts, s)
-	return id
+	return int32(id)
 }
 
 // Site ids that are not source lines.
@@ -79,7 +75,7 @@ type Pool struct {
 	// operators are the operators of layers and the part that kernels have in them; id 0 is none.
 	Operators Interned
 	Models    []modelLine // id 0 is none
-	modelIDs  map[modelLine]int32
+	modelIDs  intern.Keys[modelLine]
 	numbered  map[modelLine]int32 // by modules with the numbers of instances
 	Labels    []string            // by kernel, see [classify.Labels]
 }
@@ -95,7 +91,8 @@ func NewPool() *Pool {
 	p.Sites.ID(FromPrefill)
 	p.Ops.ID("")
 	p.Operators.ID(NoOperator)
-	p.Models, p.modelIDs, p.numbered = make([]modelLine, 1), map[modelLine]int32{{}: 0}, map[modelLine]int32{}
+	p.numbered = map[modelLine]int32{}
+	p.modelID(modelLine{})
 	return p
 }
 

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/outward"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -227,22 +226,4 @@ func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
 		}
 		return best
 	})
-}
-
-// ofTwin returns the site and op of an eager launch.
-func (f *Sites) ofTwin(tw layer.Twin) (site, op int32) {
-	if tw.Kernel.Valid() {
-		site, op, _ = f.Of(tw.Kernel)
-		return site, op
-	}
-	if o := tw.Launch.Op(); o.Valid() {
-		op = f.op(o)
-	} else {
-		op = f.op(tw.Launch)
-	}
-	if best := f.bestFrame(f.Trace.Innermost(event.LanePython, tw.Launch.Thread(), tw.Launch.Start()),
-		false); best.Valid() {
-		return f.site(best), op
-	}
-	return SiteUnresolved, op
 }

@@ -97,7 +97,11 @@ func (a *attribution) twin(w *Trace, act *Activity) (out source) {
 		if a.sites[t] == nil {
 			a.sites[t] = NewSites(a.pool, t)
 		}
-		out.site, out.op = a.sites[t].ofTwin(tw)
+		if tw.Kernel.Valid() {
+			out.site, out.op, _ = a.sites[t].Of(tw.Kernel)
+		} else {
+			out.site, out.op, _ = a.sites[t].find(tw.Launch, 0, false)
+		}
 		out.model = a.pool.model(k.ModelLine(), act.Operator)
 		a.twins[key] = out
 	}

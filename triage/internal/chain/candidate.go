@@ -43,10 +43,10 @@ const AttentionInPieces = "Attention as bmm, softmax, bmm"
 
 // Look is what is known of a stage besides its kernels.
 type Look struct {
-	GPU      *hardware.GPU            // nil: not known
-	Ops      Ops                      // nil: none is known
-	Training bool                     // of gradients nothing has a name
-	Wanted   func(*fusion.Chain) bool // chains to look for
+	GPU      *hardware.GPU // nil: not known
+	Ops      Ops           // nil: none is known
+	Training bool          // of gradients nothing has a name
+	Chains   bool          // look for the registry's chains, too
 }
 
 // finder collects candidates.
@@ -71,7 +71,7 @@ func Candidates(r *Recogniser, s *Sequences, look Look) (runs, chains []*Candida
 	}
 	var wanted []int
 	for i := range r.chains {
-		if look.Wanted(r.chains[i].Chain) && r.chains[i].possible(all) {
+		if look.Chains && r.chains[i].possible(all) {
 			wanted = append(wanted, i)
 		}
 	}

@@ -8,17 +8,10 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// A Way hides an exchange between GPUs.
-type Way struct {
-	Name string // of the family in the catalogue
-	// Here is the name with the flag and what is not known to hold, NotHere why it is of no use at this place; one of
-	// them is "".
-	Here, NotHere string
-}
-
 // Hiding lists what a registry's catalogue knows of a server that hides such an exchange between GPUs, as far as it
-// is merged, by its conditions in a setting; nothing for the server "".
-func Hiding(reg *fusion.Registry, server string, f *activity.Kernel, at *fusion.Setting) (out []Way) {
+// is merged: here are names with the flag and what is not known to hold in a setting, notHere those with a condition
+// that fails; nothing for the server "".
+func Hiding(reg *fusion.Registry, server string, f *activity.Kernel, at *fusion.Setting) (here, notHere []string) {
 	for i := range reg.Families {
 		family := &reg.Families[i]
 		hides := fusion.Step{Collectives: family.Exchanges}
@@ -26,22 +19,21 @@ func Hiding(reg *fusion.Registry, server string, f *activity.Kernel, at *fusion.
 			!hides.ByFacts(f.Parsed, f.Facts) {
 			continue
 		}
-		w := Way{Name: family.Pattern}
-		switch outcome, _, texts := fusion.Worst(family.Requires.Judge(at)); outcome {
-		case fusion.Fails:
-			w.NotHere = family.Pattern + ": " + strings.Join(texts, "; ")
-		default:
-			w.Here = family.Pattern
-			if family.Switch != "" {
-				w.Here += ", " + family.Switch
-			}
-			if len(texts) > 0 {
-				w.Here += ", if it holds: " + strings.Join(texts, "; ")
-			}
+		outcome, _, texts := fusion.Worst(family.Requires.Judge(at))
+		if outcome == fusion.Fails {
+			notHere = append(notHere, family.Pattern+": "+strings.Join(texts, "; "))
+			continue
 		}
-		out = append(out, w)
+		way := family.Pattern
+		if family.Switch != "" {
+			way += ", " + family.Switch
+		}
+		if len(texts) > 0 {
+			way += ", if it holds: " + strings.Join(texts, "; ")
+		}
+		here = append(here, way)
 	}
-	return out
+	return here, notHere
 }
 
 // Once returns each text of several rows once.

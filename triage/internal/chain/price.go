@@ -144,7 +144,7 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	out.Low, out.GPU, out.High = min(a, b), b, max(a, b)
 	if ok {
 		out.Moved, out.Needed, out.Sized = bytes.moved, bytes.needed, 1
-		out.Low = max(0, min(out.Low, took-int64(float64(took)*min(1, bytes.most/bytes.moved))))
+		out.Low = min(out.Low, took-int64(float64(took)*min(1, bytes.most/bytes.moved)))
 	}
 	out.High = max(0, min(out.High, took-p.launch))
 	out.Low, out.GPU = min(out.Low, out.High), min(out.GPU, out.High)
