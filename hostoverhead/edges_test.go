@@ -509,3 +509,11 @@ func TestOneStepFromACold(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictOfNothing: a verdict that no GPU is in, such as one of a document that is cut, is written, too.
+func TestVerdictOfNothing(t *testing.T) {
+	var b strings.Builder
+	if err := new(hostoverhead.Verdict).WriteText(&b); err != nil || !strings.Contains(b.String(), "No GPU was judged") {
+		t.Errorf("%v: %q", err, b.String())
+	}
+}

@@ -159,6 +159,10 @@ func (c *IdleCause) mostOf(name string) string {
 // what the published metrics say, the doubts, what to do, and the drill-down into the deciding device.
 func (v *Verdict) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
+	if len(v.Ranks) == 0 {
+		b.Say("No GPU was judged.")
+		return b.Flush()
+	}
 	r := &v.Ranks[v.Deciding]
 	confidence := ""
 	if v.Confidence != finding.BandUnknown {

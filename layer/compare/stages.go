@@ -64,8 +64,11 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 
 // Tolerance is what gates of the same limit on GPU work and on the step say of a comparison with both, in this order:
 // idle time of few passes proves nothing, and leaves it undecided only where it makes the steps as much slower as the
-// limit.
+// limit. A report without them leaves it undecided.
 func (r *Report) Tolerance() GateOutcome {
+	if len(r.Gates) < len(Tolerate(0)) {
+		return GateUndecided
+	}
 	work, step := &r.Gates[0], &r.Gates[1]
 	switch {
 	case work.Outcome == GateFailed || step.Outcome == GateFailed:

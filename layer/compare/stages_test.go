@@ -27,6 +27,9 @@ func TestTolerance(t *testing.T) {
 			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
 		}
 	}
+	if got := new(Report).Tolerance(); got != GateUndecided {
+		t.Errorf("without gates: %s, want it undecided", got)
+	}
 	if g := Tolerate(0.05); len(g) != 2 || g[0].form() != "work=5%" || g[1].form() != "5%" {
 		t.Errorf("gates %+v", g)
 	}

@@ -45,7 +45,11 @@ func (p *Page) To(w io.Writer) io.Writer {
 
 // WriteHTML writes the page, all or nothing, and says where, where one is wanted.
 func (e *Env) WriteHTML(p *Page, write func(io.Writer) error) error {
-	if !p.Wanted() {
+	switch {
+	case p.Wanted():
+	case p.paths && e.Format != HTML:
+		return Usagef("--full-paths is of the page: add --html FILE or --open")
+	default:
 		return nil
 	}
 	path := p.path

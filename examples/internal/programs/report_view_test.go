@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 )
 
@@ -55,6 +56,9 @@ func TestReportOpen(t *testing.T) {
 	apptest.MustRun(t, Report(), "--html", kept, "--open")
 	if u := viewPage(t, opened); u.Scheme != "file" || u.Path != kept {
 		t.Errorf("--html --open: %s", u)
+	}
+	if r := apptest.Run(t, Report(), "--full-paths"); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "--html") {
+		t.Errorf("paths of no page: exit code %d, %q, want 2 and the flag that is missing", r.Code, r.Stderr)
 	}
 	for name, run := range map[string]func() apptest.Result{
 		"--open": func() apptest.Result { return apptest.MustRun(t, Report(), "--open") },

@@ -70,6 +70,13 @@ func TestFormats(t *testing.T) {
 			}
 		}
 	}
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("DISPLAY", "")
+	t.Setenv("WAYLAND_DISPLAY", "")
+	r := apptest.MustRun(t, Program(), "--baseline", old, "--b", demo, "--open")
+	if name := filepath.Base(demo) + ".html"; !strings.Contains(r.Stderr, name) {
+		t.Errorf("the page to open: %q, want it called %s", r.Stderr, name)
+	}
 }
 
 // With gates the files for build servers hold the gates, and no more.

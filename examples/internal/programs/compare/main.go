@@ -161,6 +161,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	page := func(w io.Writer) error { return strata.WriteCompareHTML(ctx, o.page.To(w), r, drawnA, drawnB) }
+	if env.Trace == "" {
+		env.Trace = o.b[0] // after which a page without a name is called
+	}
 	if err := env.WriteHTML(&o.page, page); err != nil {
 		return err
 	}
