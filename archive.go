@@ -27,40 +27,67 @@ const (
 	archiveFiles = 100_000
 )
 
-// openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory. It
-// reports whether the file is one: a zip of one file is read as a compressed one is.
-func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording, is bool, err error) {
+// openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory, or the one of a
+// member, "" for none. It reports whether the file is one: a zip of one file is read as a compressed one is.
+func (o *Options) openArchive(ctx context.Context, path, member string) (rec *Recording, is bool, err error) {
 	u, is, err := o.unpack(ctx, path)
 	if !is || err != nil {
 		return nil, is, err
 	}
 	defer u.remove()
-	rec, err = o.openDir(ctx, u.dir)
-	if errors.Is(err, trace.ErrNoTrace) {
+	of := *o
+	of.archives = map[string]string{u.dir: path}
+	if rec, err = of.openDir(ctx, u.dir, member); err == nil {
+		rec.Name = path
+		return rec, true, nil
+	}
+	if errors.Is(err, trace.ErrNoTrace) && member == "" {
 		return nil, true, notATrace(path, u.seen)
 	}
-	if err != nil {
-		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
-	}
-	rec.unpackedFrom(path, u.dir)
-	return rec, true, nil
+	return nil, true, fmt.Errorf("strata: %w", err)
 }
 
-// unpackedFrom says of a recording which archive was unpacked to dir.
-func (r *Recording) unpackedFrom(archive, dir string) {
-	r.Name = archive
-	for _, list := range [][]Part{r.Parts, r.NotRead} {
-		for i := range list {
-			list[i].unpackedFrom(archive, dir)
+// part is a file with the archive that it was unpacked from.
+func (o *Options) part(f trace.File) Part {
+	p := Part{File: f}
+	for dir, archive := range o.archives {
+		if member, is := strings.CutPrefix(f.Path, dir+string(filepath.Separator)); is {
+			p.Archive, p.member = archive, member
 		}
 	}
+	return p
 }
 
-// unpackedFrom says which archive was unpacked to dir, if the file is there.
-func (p *Part) unpackedFrom(archive, dir string) {
-	if member, is := strings.CutPrefix(p.Path, dir+string(filepath.Separator)); is {
-		p.Archive, p.member = archive, member
+// open reads one file of so many that are read at once. Errors call it as its user does.
+func (o *Options) open(ctx context.Context, f trace.File, atOnce int) (p Part, err error) {
+	p = o.part(f)
+	options := o.of(f.Path, atOnce)
+	options.Shown = p.Shown()
+	if p.Trace, err = trace.Open(ctx, f.Path, options); err != nil && p.Archive != "" {
+		err = shownError{err, f.Path, p.Shown()}
 	}
+	return p, err
+}
+
+// shownError calls a file as its user does.
+type shownError struct {
+	error
+	path, shown string
+}
+
+func (e shownError) Error() string { return strings.ReplaceAll(e.error.Error(), e.path, e.shown) }
+func (e shownError) Unwrap() error { return e.error }
+
+// splitMember cuts a path such as x.zip:run/rank0.json.gz, or as [Part.Shown] has it, into archive and member.
+func splitMember(path string) (archive, member string) {
+	for i := range path {
+		if path[i] == ':' {
+			if info, err := os.Stat(path[:i]); err == nil && info.Mode().IsRegular() {
+				return path[:i], strings.TrimLeft(path[i+1:], " ")
+			}
+		}
+	}
+	return "", ""
 }
 
 // unpack writes the traces of an archive into a directory that the caller removes. It reports whether the file is one.

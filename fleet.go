@@ -46,11 +46,7 @@ func (r *Ranks) Close() {
 
 // Part is a file of the ranks, with the archive that it was unpacked from.
 func (r *Ranks) Part(f trace.File) Part {
-	p := Part{File: f}
-	for dir, archive := range r.archives {
-		p.unpackedFrom(archive, dir)
-	}
-	return p
+	return (&Options{archives: r.archives}).part(f)
 }
 
 // Files is the number of traces.
@@ -182,6 +178,7 @@ type job struct {
 // other, in the order of ranks. A file that cannot be read is a digest that says why. Memory follows the files that
 // are read at the same time, and the digests of one recording.
 func (r *Ranks) EachRun(ctx context.Context, o DigestOptions, take func([]fleet.Rank) error) error {
+	o.Open.archives = r.archives
 	var jobs []job
 	n := 0
 	left := make([]int, len(r.Recordings))
@@ -284,11 +281,11 @@ func (o *DigestOptions) Digest(ctx context.Context, run string, f trace.File) ([
 }
 
 func (o *DigestOptions) digestFile(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
-	t, err := trace.Open(ctx, f.Path, o.Open.of(f.Path, runtime.GOMAXPROCS(0)))
+	p, err := o.Open.open(ctx, f, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
-	a, err := layer.AnalyzeAnyway(ctx, t, o.Layers)
+	a, err := layer.AnalyzeAnyway(ctx, p.Trace, o.Layers)
 	if err != nil {
 		return nil, err
 	}

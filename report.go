@@ -250,7 +250,7 @@ type ReportFusion struct {
 // reportPart is one trace of the report.
 type reportPart struct {
 	name   string
-	opens  string // what commands are to open: of an archive that, "" for what is no file
+	opens  string // what commands are to open, "" for what is no file
 	a      *layer.Analysis
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
@@ -273,7 +273,7 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 			return nil, err
 		}
 		r.parts = append(r.parts, p)
-		r.inputs = append(r.inputs, rec.Parts[i].Path)
+		r.inputs = append(r.inputs, rec.Parts[i].Shown())
 		r.Traces = append(r.Traces, cmp.Or(p.name, rec.Name))
 	}
 	r.sumUp()
@@ -327,12 +327,11 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", part.Shown(), err)
 	}
-	opens := cmp.Or(part.Archive, part.Path)
 	if a.Refused != nil {
 		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Shown(), a.Refused)
 	}
 	if len(a.Devices) == 0 {
-		return &reportPart{name: part.Shown(), opens: opens, a: a}, nil
+		return &reportPart{name: part.Shown(), opens: part.Shown(), a: a}, nil
 	}
 	d, err := a.Device(o.Device)
 	if err != nil {
@@ -347,7 +346,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 		r.note("%s", n)
 	}
 	p := newPart(part.Shown(), a, d)
-	p.opens = opens
+	p.opens = part.Shown()
 	return p, nil
 }
 
@@ -524,7 +523,7 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 			return err
 		}
 		old.parts = append(old.parts, p)
-		r.inputs = append(r.inputs, o.Against.Parts[i].Path)
+		r.inputs = append(r.inputs, o.Against.Parts[i].Shown())
 	}
 	before := old.main()
 	if before == nil {

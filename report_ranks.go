@@ -39,16 +39,17 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 	if len(r.Recordings) == 0 {
 		return nil, fmt.Errorf("strata: %w in %s", trace.ErrNoTrace, r.Name)
 	}
+	d.Open.archives = r.archives
 	one := o
 	one.Against, one.Gates = nil, nil
 	var newest fleet.Set // digests of the first recording
 	var mu sync.Mutex    // of newest and o.ranks
 	d.digest = func(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
-		t, err := trace.Open(ctx, f.Path, d.Open.of(f.Path, len(r.Recordings[0].Files)))
+		p, err := d.Open.open(ctx, f, len(r.Recordings[0].Files))
 		if err != nil {
 			return nil, err
 		}
-		rep, err := Analyze(ctx, &Recording{Name: f.Path, Parts: []Part{{File: f, Trace: t}}}, one)
+		rep, err := Analyze(ctx, &Recording{Name: p.Shown(), Parts: []Part{p}}, one)
 		if err != nil {
 			return nil, err
 		}
@@ -105,10 +106,6 @@ func (r *Ranks) representative(ctx context.Context, d DigestOptions, o ReportOpt
 		}
 		rec, err := d.Open.read(ctx, r.Name, nil, trace.ChooseFiles(filepath.Dir(files[i].Path), files[i:n], true))
 		if i = n; err == nil {
-			for k := range rec.Parts {
-				of := r.Part(rec.Parts[k].File)
-				rec.Parts[k].Archive, rec.Parts[k].member = of.Archive, of.member
-			}
 			var rep *Report
 			if rep, err = Analyze(ctx, rec, o); err == nil && rep.main() != nil {
 				return rep, nil

@@ -42,6 +42,8 @@ type Options struct {
 	Stdin io.Reader
 	// Progress is called with the progress of each file, from several goroutines. It may be nil.
 	Progress func(path string, p trace.Progress)
+
+	archives map[string]string // by the directory that each was unpacked to
 }
 
 // Recording is what one or several files say about one run.
@@ -72,13 +74,13 @@ func (p *Part) Shown() string {
 	if p.Archive == "" {
 		return p.Path
 	}
-	return p.Archive + ": " + p.member
+	return p.Archive + ":" + p.member
 }
 
 // Open reads the recording at path: a file, a directory, a pattern such as
 // run/*.json.gz, or "-" for the standard input. What a file is, its content
 // decides; compressed files and pipes are read as they are, and an archive of several
-// files, a zip or tar, as a directory. Of a directory it
+// files, a zip or tar, as a directory; run.zip:rank0.json.gz is one file of it. Of a directory it
 // reads one rank with each of its stages; looking through
 // it starts no other program. A file that is no trace is refused with
 // [trace.ErrFormat] and what it seems to be.
@@ -93,7 +95,7 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return o.openDir(ctx, path)
+		return o.openDir(ctx, path, "")
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
 		paths, gerr := filepath.Glob(path)
 		if gerr != nil || len(paths) == 0 {
@@ -105,9 +107,14 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 		}
 		return rec, err
 	case err != nil:
+		if archive, member := splitMember(path); member != "" {
+			if rec, is, err := o.openArchive(ctx, archive, member); is {
+				return rec, err
+			}
+		}
 		return nil, fmt.Errorf("strata: %w", err)
 	}
-	if rec, is, err := o.openArchive(ctx, path); is {
+	if rec, is, err := o.openArchive(ctx, path, ""); is {
 		return rec, err
 	}
 	return OpenFiles(ctx, []string{path}, o)
@@ -149,8 +156,8 @@ func (o *Options) openStdin(ctx context.Context) (*Recording, error) {
 	return &Recording{Name: "-", Parts: []Part{part}}, nil
 }
 
-// openDir reads what [trace.ChooseFiles] takes of a directory.
-func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
+// openDir reads what [trace.ChooseFiles] takes of a directory, or one member, "" for none.
+func (o *Options) openDir(ctx context.Context, dir, member string) (*Recording, error) {
 	found, err := trace.ListFiles(dir, o.formats()...)
 	if err != nil {
 		return nil, err
@@ -160,7 +167,16 @@ func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 		return nil, fmt.Errorf("strata: %w in %s that can be read without another program: name %s itself to have it "+
 			"exported", trace.ErrNoTrace, dir, found[0].Path)
 	}
-	return o.read(ctx, dir, found, trace.ChooseFiles(dir, files, o.AllRanks))
+	if member == "" {
+		return o.read(ctx, dir, found, trace.ChooseFiles(dir, files, o.AllRanks))
+	}
+	for i, f := range files {
+		if f.Path == filepath.Join(dir, filepath.FromSlash(member)) {
+			return o.read(ctx, dir, found, files[i:i+1])
+		}
+	}
+	first := o.part(files[0])
+	return nil, fmt.Errorf("%w %s in %s, which has %s", trace.ErrNoTrace, member, first.Archive, first.member)
 }
 
 // read loads the chosen ones of the files that were found.
@@ -171,16 +187,17 @@ func (o *Options) read(ctx context.Context, name string, found, chosen []trace.F
 	rec := &Recording{Name: name, Parts: make([]Part, len(chosen))}
 	for _, f := range found {
 		if !slices.ContainsFunc(chosen, func(c trace.File) bool { return c.Path == f.Path }) {
-			rec.NotRead = append(rec.NotRead, Part{File: f, Why: why(f, chosen)})
+			left := o.part(f)
+			left.Why = why(f, chosen)
+			rec.NotRead = append(rec.NotRead, left)
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	atOnce := min(runtime.GOMAXPROCS(0), len(chosen))
 	g.SetLimit(atOnce)
 	for i, f := range chosen {
-		g.Go(func() error {
-			t, err := trace.Open(ctx, f.Path, o.of(f.Path, atOnce))
-			rec.Parts[i] = Part{File: f, Trace: t}
+		g.Go(func() (err error) {
+			rec.Parts[i], err = o.open(ctx, f, atOnce)
 			return err
 		})
 	}

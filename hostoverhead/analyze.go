@@ -171,7 +171,7 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
 	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
-	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count,
+	r := &RankVerdict{Rank: label, Path: w.t.Meta().Shown(), Device: d.id, GPU: d.layers.GPU, Kernels: d.count,
 		Steps: a.found, CompleteSteps: a.complete(a.steps), Mean: a.mean(),
 		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy),
 		Alone:    ratio(kernels-d.compute, busy),

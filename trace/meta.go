@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 )
 
@@ -57,12 +58,16 @@ const (
 	EncodingPerfetto          // Perfetto's protocol buffers
 )
 
+// Shown is the file as its user knows it: as [Options.Shown] calls it, else its path.
+func (m Meta) Shown() string { return cmp.Or(m.shown, m.Path) }
+
 // Meta is what the file says about the recording, outside its events.
 type Meta struct {
 	Path     string   `json:"path,omitempty"`   // file that was opened; empty for Read
 	Source   Source   `json:"source"`           // the profiler that recorded it
 	Format   string   `json:"format,omitempty"` // schema version as written, e.g. "1" or "3.25.1"
 	Encoding Encoding `json:"-"`                // how the file is written
+	shown    string
 
 	// BaseTime is nanoseconds of the Unix epoch to add to raw timestamps for
 	// wall-clock time (Kineto's baseTimeNanoseconds); 0 when the file has none,

@@ -48,6 +48,9 @@ type Options struct {
 	// never more than 8.
 	Concurrency int
 
+	// Shown is what [Meta.Shown] calls the file. "": its path.
+	Shown string
+
 	input *Input // what is loaded, for who builds the trace
 }
 

@@ -65,6 +65,9 @@ func load(ctx context.Context, r io.Reader, path string, size int64, plain bool,
 		o.input = in
 		t, err := f.Open(ctx, in, o)
 		if !errors.Is(err, ErrOtherFormat) {
+			if err == nil {
+				t.meta.shown = o.Shown
+			}
 			return t, err
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(x Format) bool { return x.Name == f.Name })

@@ -184,7 +184,7 @@ const (
 
 // NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [layer.ErrRange].
 func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
-	t := &Timeline{Schema: timelineSchema, Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name,
+	t := &Timeline{Schema: timelineSchema, Trace: a.Analysis().Trace().Meta().Shown(), Profile: a.Analysis().Profile.Name,
 		Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
 		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource,
 		NumAnchors: a.NumAnchors, Device: int(a.ID),

@@ -40,7 +40,7 @@ const (
 
 // Measure reduces an analysis to what a comparison needs: the passes of the GPU with most work, divided into rows.
 func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
-	r := &Run{Trace: a.Trace().Meta().Path, Health: a.Health.Status, Parts: []Part{}, Passes: []Pass{}}
+	r := &Run{Trace: a.Trace().Meta().Shown(), Health: a.Health.Status, Parts: []Part{}, Passes: []Pass{}}
 	if len(a.Devices) == 0 {
 		return r, nil
 	}

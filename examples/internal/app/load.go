@@ -115,11 +115,7 @@ func (e *Env) noteFiles(rec *strata.Recording) {
 			e.Notef("not read: %d more", len(rec.NotRead)-i)
 			break
 		}
-		name := "name it with --trace"
-		if u.Archive != "" {
-			name = "unpack the archive to name it"
-		}
-		e.Notef("not read: %s (%s); %s", u.Shown(), u.Why, name)
+		e.Notef("not read: %s (%s); name it with --trace", u.Shown(), u.Why)
 	}
 }
 

@@ -130,7 +130,7 @@ func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roof
 // released before the next one is read.
 func otherDevices(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Options) ([]fleet.Rank, error) {
 	path := a.Trace().Meta().Path
-	if path == "" {
+	if meta := a.Trace().Meta(); path == "" || meta.Shown() != path { // what an archive was unpacked to is gone
 		return nil, app.Usagef("--all-ranks: want --trace with a file of the run, or its directory")
 	}
 	files, err := trace.ListFiles(filepath.Dir(path), strata.Formats()...)

@@ -237,7 +237,7 @@ func (o *options) side(ctx context.Context, env *app.Env, paths []string, label,
 		for i := range rec.Parts {
 			runs, a, err := measured(ctx, env, &rec.Parts[i], c)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", rec.Parts[i].Path, err)
+				return nil, nil, fmt.Errorf("%s: %w", rec.Parts[i].Shown(), err)
 			}
 			if drawn == nil && (o.page.Wanted() || env.Format == app.HTML) {
 				drawn, _ = a.Device(nil) // a trace without GPU work has no timeline

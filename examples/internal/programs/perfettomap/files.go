@@ -47,7 +47,7 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 	f := &files{source: t.Meta().Path}
 	if !env.Demo() {
 		if info, err := os.Stat(f.source); err != nil || !info.Mode().IsRegular() {
-			return nil, errors.New("--annotate, --slice and --open read the trace once more: write the stream to a file first")
+			return nil, errors.New("--annotate, --slice and --open read the trace once more: name a file, no stream or archive")
 		}
 		return f, nil
 	}

@@ -74,7 +74,7 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 	r := &Ranks{Schema: "strata.perfetto-ranks/1"}
 	seen := map[string]bool{}
 	for i, an := range list {
-		x := Rank{Path: an.Trace().Meta().Path, an: an}
+		x := Rank{Path: an.Trace().Meta().Shown(), an: an}
 		x.Name = cmp.Or(labels[i], filepath.Base(x.Path))
 		if seen[x.Name] {
 			x.Name += " (" + filepath.Base(x.Path) + ")"
