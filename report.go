@@ -116,7 +116,7 @@ type Report struct {
 	// Notes are remarks for people: what was assumed, left out or doubtful.
 	Notes []string `json:"notes"`
 	// Against is the comparison with the recording of [ReportOptions.Against]:
-	// that one is its side A. Nil where there is none.
+	// that one is its side A. Nil where there is none, or one of the two has no GPU work.
 	Against *compare.Report `json:"against,omitempty"`
 
 	parts []*reportPart

@@ -67,7 +67,11 @@ func run(ctx context.Context, paths []string, out io.Writer) (*strata.Report, er
 	if err := json.NewEncoder(out).Encode(report); err != nil {
 		return nil, err
 	}
-	if c := report.Against; c != nil && c.Verdict == compare.Slower {
+	c := report.Against
+	if o.Against != nil && c == nil {
+		return nil, fmt.Errorf("not compared with %s: it has no GPU work, or %s has none", paths[1], paths[0])
+	}
+	if c != nil && c.Verdict == compare.Slower {
 		return nil, fmt.Errorf("slower than %s: %s", paths[1], c.Text)
 	}
 	return report, nil

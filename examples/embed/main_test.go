@@ -39,7 +39,12 @@ func TestARunIsReportedAndCompared(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{nil, {path, path + ".absent"}, {path, path, path}} {
+	cpu := filepath.Join(t.TempDir(), "cpu.json") // has nothing to compare with
+	if err := os.WriteFile(cpu, []byte(`{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,`+
+		`"pid":1,"tid":1}]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {path, path + ".absent"}, {path, cpu}, {path, path, path}} {
 		if _, err := run(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q gave no error", args)
 		}
