@@ -12,6 +12,10 @@ import (
 func (w *Work) judge(results []*Result, m *Model) {
 	guessed := m.Source == FromRepeats
 	tooMany := guessed && cutBetween(results)
+	sequences := make([]*Sequence, len(results))
+	for p, r := range results {
+		sequences[p] = r.Seq
+	}
 	doubts := map[*segment.Cut]segment.Doubts{} // passes of equal kernels share their cut
 	for p, r := range results {
 		if r.Count == 0 && (r.Evidence == RungStructure || r.Evidence == RungWhole || r.Evidence == RungGraph) {
@@ -23,10 +27,12 @@ func (w *Work) judge(results []*Result, m *Model) {
 		d, known := doubts[r.st]
 		if !known {
 			d = segment.Doubt(r.Seq, r.st, guessed)
+			_, d.Twice = segment.Twice(r.Seq, sequences)
 			doubts[r.st] = d
 		}
 		d.Foreign = r.foreign
 		d.Miscounted = tooMany
+		d.Twice = d.Twice && r.Cut == Uncut
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != RungGraph
 		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph && !r.Tower {
 			w.doubtEnds(r, &d)

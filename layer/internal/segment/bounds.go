@@ -59,11 +59,14 @@ func Bounds(s Stretch, marks []Mark) []int {
 }
 
 // Hidden returns where stretches are to be divided that begin or end with what another one is that several run, if
-// the GPU rests there longer than within that one: nobody saw the boundary, as it occurs only once.
+// the GPU rests there longer than within that one: nobody saw the boundary, as it occurs only once. So are those that
+// run the kernels of another one twice.
 func Hidden(all []Stretch) [][]int {
 	count, first := map[*Sequence]int{}, map[*Sequence]int{}
 	var known []*Sequence
+	sequences := make([]*Sequence, len(all))
 	for k := range all {
+		sequences[k] = all[k].Sequence
 		if count[all[k].Sequence]++; count[all[k].Sequence] == 2 && all[k].Len() >= shortest {
 			known = append(known, all[k].Sequence)
 		}
@@ -78,8 +81,27 @@ func Hidden(all []Stretch) [][]int {
 		}
 		first[all[k].Sequence] = k
 		out[k] = hiddenIn(all[k].ID, all[k].Gap, known)
+		if len(out[k]) > 0 || all[k].Len() <= shortest {
+			continue
+		}
+		if t, ok := Twice(all[k].Sequence, sequences); ok {
+			out[k] = middle(&all[k], t.Len())
+		}
 	}
 	return out
+}
+
+// middle returns where s, which runs a pass of n kernels twice, is to be divided: where the GPU rests longest, if that
+// is between two such passes of which records may be missing.
+func middle(s *Stretch, n int) []int {
+	if n < shortest || len(s.Gap) == 0 {
+		return nil
+	}
+	at := 1 + slices.Index(s.Gap[1:], slices.Max(s.Gap[1:]))
+	if at < min(n, s.Len()-n)-markGap || at > max(n, s.Len()-n)+markGap {
+		return nil
+	}
+	return []int{at}
 }
 
 // hiddenIn returns where kernels are to be divided, ascending.

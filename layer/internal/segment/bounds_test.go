@@ -41,6 +41,44 @@ func TestBoundsBeforePrologues(t *testing.T) {
 	}
 }
 
+// TestHiddenBetweenPassesThatDiffer: a stretch that runs the kernels of another one twice is two passes, which need not
+// be equal: it is divided where the GPU rests longest, if that is between them.
+func TestHiddenBetweenPassesThatDiffer(t *testing.T) {
+	works := strings.Repeat("wxyz", 20)
+	one := "e" + works + "s"
+	for name, c := range map[string]struct{ letters, want string }{
+		"another order within it":  {"e" + works + "xws" + "E" + works + "s", "[[] [84]]"},
+		"records between are lost": {"e" + works + "Wx" + works + "s", "[[] [81]]"},
+		"a rest within a pass":     {"e" + works[:40] + "W" + works[41:] + "se" + works + "s", "[[] []]"},
+		"no more than one":         {"e" + works + "Wx", "[[] []]"},
+		"as many others":           {"e" + works + "s" + "E" + strings.Repeat("abcd", 20) + "s", "[[] []]"},
+	} {
+		a, _ := stretchOfLetters(one)
+		b, _ := stretchOfLetters(c.letters)
+		if got := fmt.Sprint(Hidden([]Stretch{a, b})); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestTwice: the kernels of one of the others, twice, with less than a tenth of them missing or foreign.
+func TestTwice(t *testing.T) {
+	of := func(letters string) *Sequence { s, _ := stretchOfLetters(letters); return s.Sequence }
+	one, other := of("ewxyzwxyzs"), of("wxyz")
+	for letters, want := range map[string]bool{
+		"ewxyzwxyzsewxyzwxyzs": true, "ewxyzwxyzwxyzwxyzss": true, "ewxyzwxyzwxyzwxyzs": false, "ewxyzwxyzs": false,
+		"wxyzzyxw": true, "wxyzabcd": false, "ewxyzwxyzsewxyzwxyz": true, "ewxyzwxyzsewxyzwxyza": false,
+	} {
+		s := of(letters)
+		if _, got := Twice(s, []*Sequence{one, other, s}); got != want {
+			t.Errorf("%s: %v, want %v", letters, got, want)
+		}
+		if _, got := Twice(s, []*Sequence{one, other, s, of(letters)}); got {
+			t.Errorf("%s: true where another one runs the same", letters)
+		}
+	}
+}
+
 // TestReboundOverHoles: records are lost around the place where a pass ends and another one begins, and the bound was
 // seen later than that. Where it is right, or what is around it is no pass of the others, it stays.
 func TestReboundOverHoles(t *testing.T) {

@@ -407,6 +407,7 @@ func TestDoubtsOfLayers(t *testing.T) {
 		{Doubts{Uneven: .11, Unstarted: .1}, ""}, {Doubts{Uneven: .11, Unstarted: .11}, "layers of uneven length"},
 		{Doubts{Unlike: .05}, ""}, {Doubts{Unlike: .051}, "layers unlike the others"},
 		{Doubts{Foreign: true}, "layers unlike those of the whole pass"}, {Doubts{Miscounted: true}, "more layers"},
+		{Doubts{Twice: true, Drafts: true}, "the kernels of another pass twice"},
 		{Doubts{Drafts: true}, "layers that look up"}, {Doubts{Parts: true}, ""},
 		{Doubts{Parts: true, Guessed: true}, "each mixer or feed-forward part"},
 		{Doubts{Unplaced: true, Several: true, Ragged: true}, "several norms that uneven"},

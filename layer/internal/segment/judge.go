@@ -1,6 +1,9 @@
 package segment
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Doubts are what speaks against a cut.
 type Doubts struct {
@@ -19,6 +22,7 @@ type Doubts struct {
 	Foreign   bool    // read by a whole pass whose layers are unlike these
 	// Miscounted says that more layers were counted than a pass between two others has.
 	Miscounted bool
+	Twice      bool // the pass runs what another one runs, and once more
 	Guessed    bool // the number of layers was read from the passes
 	Drafts     bool // a layer looks up an embedding, or samples, as runs of a draft model do
 	Ragged     bool // some layers equal no other, their lengths differ, or the window cuts one
@@ -82,6 +86,41 @@ func doubled(s *Sequence, starts []int) int {
 		}
 	}
 	return n
+}
+
+// Twice says whether s alone of all runs the kernels of another one twice, and returns that one: a pass runs its model
+// once. Where several do they are of another model, as a target of twice the layers of its draft is.
+func Twice(s *Sequence, all []*Sequence) (t *Sequence, ok bool) {
+	t = slices.MinFunc(all, func(a, b *Sequence) int { return abs(2*a.Len()-s.Len()) - abs(2*b.Len()-s.Len()) })
+	if !runs(s, t, 2) {
+		return t, false
+	}
+	alike := 0
+	for _, o := range all {
+		if runs(s, o, 1) {
+			alike++
+		}
+	}
+	return t, alike < 2
+}
+
+// runs says whether s runs the kernels of t so many times, in any order, but for less than a tenth.
+func runs(s, t *Sequence, times int) bool {
+	if AtLeast(abs(s.Len()-times*t.Len()), regularOff, s.Len()) {
+		return false
+	}
+	off := map[int32]int{}
+	for _, id := range s.Base {
+		off[id]++
+	}
+	for _, id := range t.Base {
+		off[id] -= times
+	}
+	sum := 0
+	for _, n := range off {
+		sum += abs(n)
+	}
+	return !AtLeast(sum, regularOff, s.Len())
 }
 
 // mixerBlocks counts the mixers of [from, to), those with no norm between them as one.
@@ -163,6 +202,8 @@ var Limits = []Limit{
 	{Contradicted, "layers unlike those of the whole pass that they were read by",
 		func(d *Doubts) bool { return d.Foreign }},
 	{Contradicted, "more layers than a pass between two others has", func(d *Doubts) bool { return d.Miscounted }},
+	{Contradicted, "the kernels of another pass twice: the boundary between two may be missing",
+		func(d *Doubts) bool { return d.Twice }},
 	{Contradicted, "layers that look up an embedding or sample, as runs of a draft model do",
 		func(d *Doubts) bool { return d.Drafts }},
 	{Contradicted, "each mixer or feed-forward part read as a layer",
