@@ -157,7 +157,7 @@ func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
 	own.FLOP = known
 	for name, n := range o.Peaks {
 		f := hardware.Figure{Value: n}
-		if name == peakOfMemory {
+		if name == PeakOfMemory {
 			own.Bandwidth, own.BusBandwidth = f, hardware.Figure{}
 		} else {
 			own.FLOP[name] = f
@@ -169,8 +169,8 @@ func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
 	return &own
 }
 
-// peakOfMemory is the memory's name in [Options.Peaks].
-const peakOfMemory string = "memory"
+// PeakOfMemory is the memory's name in [Options.Peaks].
+const PeakOfMemory = "memory"
 
 func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
 	m := &model{config: c, tp: max(o.TP, 1), ep: max(o.EP, 1), activation: plan.DType, cache: o.CacheDType}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +50,20 @@ func (r *Reckoning) Options() (roofline.Options, error) {
 			return out, Usagef("--%s %d: want a number from 0 to %d", f.name, f.n, most)
 		}
 	}
+	if err := fromFile(r.devices, func(f *os.File) (err error) {
+		out.GPUs,
+			err = hardware.Load(f)
+		return err
+	}); err != nil {
+		return out, err
+	}
+	types := map[string]bool{}
+	for _, g := range slices.Concat(hardware.Table(), out.GPUs) {
+		for name := range g.FLOP {
+			types[name] = true
+		}
+	}
+	known := append(slices.Sorted(maps.Keys(types)), roofline.PeakOfMemory)
 	for part := range strings.SplitSeq(r.peaks, ",") {
 		if part == "" {
 			continue
@@ -57,17 +73,13 @@ func (r *Reckoning) Options() (roofline.Options, error) {
 		if !ok || err != nil || !(n > 0 && n < 1e6) {
 			return out, Usagef("--peak %s: want TYPE=N, such as bf16=708 (TFLOP/s) or memory=4.9 (TB/s)", part)
 		}
+		if !slices.Contains(known, strings.TrimSpace(name)) {
+			return out, Usagef("--peak %s: want one of %s", part, strings.Join(known, ", "))
+		}
 		if out.Peaks == nil {
 			out.Peaks = map[string]float64{}
 		}
 		out.Peaks[strings.TrimSpace(name)] = n * 1e12
-	}
-	if err := fromFile(r.devices, func(f *os.File) (err error) {
-		out.GPUs,
-			err = hardware.Load(f)
-		return err
-	}); err != nil {
-		return out, err
 	}
 	if err := fromFile(r.rules, func(f *os.File) (err error) {
 		out.Rules,

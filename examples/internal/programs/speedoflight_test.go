@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen"
@@ -63,6 +64,12 @@ func TestSpeedOfLightPeaks(t *testing.T) {
 	for peaks, want := range map[string]float64{"memory=3.35": 10.373, "memory=1.675": 20.746, "bf16=500": 10.373} {
 		if got := products("--peak", peaks); math.Abs(got-want) > 0.001 {
 			t.Errorf("--peak %s: %.3f ms, want %.3f", peaks, got, want)
+		}
+	}
+	for _, name := range []string{"nvlink", "bf61", "", "Memory"} {
+		if r := apptest.Run(t, SpeedOfLight(), append(args, "--peak", name+"=4")...); r.Code != app.ExitUsage ||
+			!strings.Contains(r.Stderr, "want one of bf16, ") || strings.Count(r.Stderr, "\n") != 1 {
+			t.Errorf("--peak %s: exit code %d: %s", name, r.Code, r.Stderr)
 		}
 	}
 	if r := apptest.Run(t, SpeedOfLight(), append(args, "--peak", "bf16")...); r.Code != 2 ||
