@@ -30,12 +30,18 @@ func (w *Work) judge(results []*Result, m *Model) {
 			_, d.Twice = segment.Twice(r.Seq, sequences)
 			doubts[r.st] = d
 		}
-		d.Foreign = r.foreign
+		d.Foreign, d.Unsure = r.foreign, r.read != nil && r.read.pass.Unsure
 		d.Miscounted = tooMany
 		d.Twice = d.Twice && r.Cut == Uncut
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != RungGraph
 		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph && !r.Tower {
-			w.doubtEnds(r, &d)
+			whole := r
+			if r.read != nil {
+				whole = r.variant.lead
+			}
+			if w.doubtEnds(whole, &d); whole != r {
+				w.byVariant(r)
+			}
 		}
 		d.Ragged = d.Ragged || r.Cut != Uncut
 		if r.LayerEvidence == RungRepeat {

@@ -420,6 +420,7 @@ func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 	if parts := w.divideTowers(results); len(parts) > len(results) {
 		results = w.findVariants(parts)
 	}
+	w.restore(results)
 	w.findInstances(results)
 	m = w.assignByModel(results, f, m)
 	if !w.SeveralModels() { // else what lies between the passes is of no known model

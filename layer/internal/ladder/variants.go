@@ -17,6 +17,7 @@ type variant struct {
 	n        int     // layers that it shows by itself
 	instance int
 	draft    bool
+	restored bool // its lead is no pass of the trace, but what one would be without its losses
 }
 
 // reading is what a pass has of its variant: the column of each kernel of its line.
@@ -77,15 +78,49 @@ func (w *Work) findVariants(results []*Result) []*Result {
 		}
 	}
 	for _, r := range out {
-		r.Missing = slices.DeleteFunc(r.Missing, func(g segment.Gap) bool { return w.skips(r, g) })
+		r.Missing = slices.DeleteFunc(r.Missing, func(g segment.Gap) bool {
+			return w.skips(r.line, g.Before, r.variant.lead.line, g.From, g.To)
+		})
 	}
 	return out
 }
 
-// skips says whether a pass took another path where columns of its variant are missing, and lost no records: calls are
-// numbered in the order in which the program makes them, and fewer than half of those that launch the columns lie
-// between the kernels around the place. Kernels of one replay share the number of its launch, which says nothing.
-func (w *Work) skips(r *Result, g segment.Gap) bool {
+// restore reads the passes that no other one is like, and that lack records between layers which they run elsewhere, as
+// what they ran.
+func (w *Work) restore(results []*Result) {
+	for _, r := range results {
+		if w.Ended() != nil {
+			return
+		}
+		if r.read != nil || r.variant != nil && r.variant.Members > 1 || len(r.line) == 0 {
+			continue
+		}
+		start := make([]int64, len(r.line))
+		for k, i := range r.line {
+			start[k] = int64(w.Act(i).Start())
+		}
+		whole, pass := segment.Restore(r.Seq, start,
+			func(at, from, to int) bool { return !w.skips(r.line, at, r.line, from, to) })
+		if whole == nil {
+			continue
+		}
+		span := r.Span
+		span.Kernels = make([]int32, len(whole))
+		for k, i := range whole {
+			span.Kernels[k] = r.line[i]
+		}
+		lead := w.prepare(span)
+		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
+		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
+		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)
+	}
+}
+
+// skips says whether a line took another path where the columns [from, to) of one like it are missing before kernel at,
+// and lost no records: calls are numbered in the order in which the program makes them, and fewer than half of those
+// that launch the columns lie between the kernels around the place. Kernels of one replay share the number of its
+// launch, which says nothing.
+func (w *Work) skips(line []int32, at int, like []int32, from, to int) bool {
 	calls := func(line []int32, from, to int) int64 { // from before line[from] to line[to], or what ran beside the line
 		before, after := line[0]-1, line[len(line)-1]+1
 		if from > 0 {
@@ -99,9 +134,8 @@ func (w *Work) skips(r *Result, g segment.Gap) bool {
 		}
 		return int64(w.Act(after).Data().Correlation) - int64(w.Act(before).Data().Correlation)
 	}
-	usual := calls(r.variant.lead.line, g.From, g.To)
-	here := calls(r.line, g.Before, g.Before)
-	return here > 0 && usual >= int64(g.To-g.From) && 2*here < usual
+	usual, here := calls(like, from, to), calls(line, at, at)
+	return here > 0 && usual >= int64(to-from) && 2*here < usual
 }
 
 // follows notes how a pass is read by its variant.
@@ -224,6 +258,10 @@ func (w *Work) byVariant(r *Result) {
 	if r.LayerEvidence == RungModule { // of others
 		r.LayerEvidence, r.LayerConf = RungRepeat, segment.ConfidenceReference
 	}
+	if r.variant.restored {
+		r.Cut, r.FromEnd, r.CutFirst, r.CutLast = lead.Cut, lead.FromEnd, lead.CutFirst, lead.CutLast
+		return
+	}
 	seen := int(slices.Max(r.read.pass.Column)) // it may lack copies after the sampling
 	cut := r.read.pass.Cut
 	cut.End = cut.End && slices.ContainsFunc(lead.Seq.Role[seen+1:], func(r Role) bool { return markOf(r) != 0 })
@@ -249,14 +287,18 @@ func (r *Result) Like() (variant *segment.Cluster, column []int32) {
 	return r.variant.Cluster, column
 }
 
-// clean returns the passes whose layers are found by themselves: those that are read by others follow them.
+// clean returns the passes whose layers are found by themselves: those that are read by others follow them. Of one that
+// is restored that is what it ran.
 func clean(results []*Result) (out, follow []*Result) {
 	for _, r := range results {
 		if r.read == nil {
 			out = append(out, r)
-		} else {
-			follow = append(follow, r)
+			continue
 		}
+		if r.variant.restored {
+			out = append(out, r.variant.lead)
+		}
+		follow = append(follow, r)
 	}
 	return out, follow
 }

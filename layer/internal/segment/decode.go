@@ -18,6 +18,7 @@ type Pass struct {
 	Column   []int32 // of each kernel; NoColumn where it is between columns
 	Missing  []Gap   // stretches of columns without a kernel
 	Cut      Cuts    // the window cuts it there: what is missing at that end is none of Missing
+	Unsure   bool    // how many columns one of Missing are is open
 	NoTime   int     // columns missing in stretches where the GPU did not idle long enough
 }
 

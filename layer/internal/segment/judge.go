@@ -30,6 +30,7 @@ type Doubts struct {
 	FromEnd    bool // the window cuts off the first layers of the only pass
 	Lost       bool // nothing shows where the only pass begins or ends
 	Scrambled  bool // names and times of its records do not belong together
+	Unsure     bool // how many records are missing is open
 }
 
 // Doubt collects what speaks against c. With guessed the number of layers was read from names.
@@ -196,6 +197,7 @@ var Limits = []Limit{
 	{Scrambled, "records are scrambled: names and times of kernels do not belong together",
 		func(d *Doubts) bool { return d.Scrambled }},
 	{0.75, "nothing shows where the pass begins", func(d *Doubts) bool { return d.Front }},
+	{Contradicted, "how many layers lost their records", func(d *Doubts) bool { return d.Unsure }},
 	{Contradicted, "layers of uneven length and beginning",
 		func(d *Doubts) bool { return d.Uneven > DoubtUneven && (d.Unstarted > doubtUnstarted || d.Endless) }},
 	{Contradicted, "layers unlike the others", func(d *Doubts) bool { return d.Unlike > doubtUnlike }},

@@ -1,0 +1,172 @@
+package segment
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// A pass that no other one is like has nobody to say what its lost records were, but itself: layers repeat. Where the
+// kernels before a pause go on differently everywhere else, and so do those after it, what is missing is what lies
+// between two such places that takes about as long as the pause.
+
+// Restore returns the kernels of a sequence with those that are missing put back, as numbers of kernels of the sequence
+// that run what they ran, and the sequence read as that; nil where nothing is missing. start is when each kernel
+// starts, in ns. lost says whether a pause may hide what runs from one kernel to another one, as it does where calls are
+// numbered and as many are missing.
+func Restore(s *Sequence, start []int64, lost func(pause, from, to int) bool) (whole []int32, p Pass) {
+	holes := holesIn(s, start, lost)
+	if len(holes) == 0 {
+		return nil, Pass{}
+	}
+	p.To = s.Len()
+	for i := range s.Len() {
+		if len(holes) > 0 && holes[0].at == i {
+			h := holes[0]
+			holes = holes[1:]
+			p.Unsure = p.Unsure || h.unsure
+			p.Missing = append(p.Missing, Gap{len(whole), len(whole) + h.to - h.from, i})
+			for k := h.from; k < h.to; k++ {
+				whole = append(whole, int32(k))
+			}
+		}
+		p.Column = append(p.Column, int32(len(whole)))
+		whole = append(whole, int32(i))
+	}
+	return whole, p
+}
+
+// ClusterOf makes the cluster of a pass that no other one is like.
+func ClusterOf(s Stretch) *Cluster { return &Cluster{Profile: newProfile(s), Members: 1} }
+
+// A hole is what is missing before a kernel: what [from, to) run.
+type hole struct {
+	at, from, to int
+	unsure       bool // another number of kernels takes about as long
+}
+
+// A window is the one of some of one length whose ends look most like those of a hole, and what each of them takes.
+type window struct {
+	hole
+	like  int
+	takes [][2]int64 // by how far off it is
+}
+
+// near is what those of the windows take that are nearest to the hole: the first layers run colder, and clocks change.
+func (w *window) near() int64 {
+	slices.SortFunc(w.takes, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	near := w.takes[:min(TimedAlike, len(w.takes))]
+	slices.SortFunc(near, func(a, b [2]int64) int { return cmp.Compare(a[1], b[1]) })
+	return near[len(near)/2][1]
+}
+
+// holesIn finds the holes of a stretch, in order.
+func holesIn(s *Sequence, start []int64, lost func(pause, from, to int) bool) (out []hole) {
+	around := func(i int) uint64 { return Hash(s.Base[i-restoreLike : i+restoreLike]) }
+	seen := map[uint64]int{}
+	for i := restoreLike; i <= s.Len()-restoreLike; i++ {
+		seen[around(i)]++
+	}
+	var pauses []int // between kernels that do not follow each other elsewhere
+	for i := restoreLike; i <= s.Len()-restoreLike; i++ {
+		if seen[around(i)] == 1 {
+			pauses = append(pauses, i)
+		}
+	}
+	slices.SortStableFunc(pauses, func(a, b int) int {
+		return cmp.Compare(start[b]-start[b-1], start[a]-start[a-1])
+	})
+	pauses = pauses[:min(maxPauses, len(pauses))]
+	for _, i := range pauses {
+		if h, ok := holeAt(s, i, pauses, start, lost); ok {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b hole) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// holeAt finds what is missing before kernel i: of the windows without a pause whose ends look most like the kernels on
+// either side, as many kernels as usually take most nearly as long as it is from the kernel before to this one.
+func holeAt(s *Sequence, i int, pauses []int, start []int64, lost func(pause, from, to int) bool) (best hole, ok bool) {
+	before, after := likeBefore(s.Base, i), likeAfter(s.Base, i)
+	var from, to []int
+	for k := range s.Len() {
+		if k != i && before[k] >= restoreLike && len(from) < maxPlaces {
+			from = append(from, k)
+		}
+		if k != i && after[k] >= restoreLike && len(to) < maxPlaces {
+			to = append(to, k)
+		}
+	}
+	windows := map[int]*window{} // by their length
+	here := start[i] - start[i-1]
+	for _, a := range from {
+		end := s.Len()
+		for _, p := range pauses {
+			if p > a {
+				end = min(end, p)
+			}
+		}
+		first, _ := slices.BinarySearch(to, a+fewDropped+1)
+		for _, b := range to[first:] {
+			takes := start[b] - start[a-1]
+			if takes > mostUsual*here || b > end {
+				break
+			}
+			if takes <= 0 || !lost(i, a, b) {
+				continue
+			}
+			w := windows[b-a]
+			if w == nil {
+				w = new(window)
+				windows[b-a] = w
+			}
+			if w.takes = append(w.takes, [2]int64{int64(abs(a - i)), takes}); before[a]+after[b] > w.like {
+				w.hole, w.like = hole{at: i, from: a, to: b}, before[a]+after[b]
+			}
+		}
+	}
+	most, nearest := 0, restoreTime
+	for _, n := range slices.Sorted(maps.Keys(windows)) {
+		w := windows[n]
+		far := math.Log(float64(here) / float64(w.near()))
+		if far < 0 {
+			far *= -restoreFaster
+		}
+		if far <= restoreTime && (w.like > most || w.like == most && far < nearest) {
+			w.unsure = w.like == most && nearest-far < restoreMargin
+			best, ok, most, nearest = w.hole, true, w.like, far
+		} else if w.like == most && far-nearest < restoreMargin {
+			best.unsure = true
+		}
+	}
+	return best, ok
+}
+
+// likeBefore counts for each place how many kernels before it are those before i, up to restoreFar.
+func likeBefore(base []int32, i int) []int {
+	out := make([]int, len(base))
+	for k := range base {
+		n := 0
+		for n < min(k, i, restoreFar) && base[k-1-n] == base[i-1-n] {
+			n++
+		}
+		out[k] = n
+	}
+	return out
+}
+
+// likeAfter counts for each place how many kernels from it on are those from i on, up to restoreFar.
+func likeAfter(base []int32, i int) []int {
+	out := make([]int, len(base))
+	for k := range base {
+		n := 0
+		for n < min(len(base)-k, len(base)-i, restoreFar) && base[k+n] == base[i+n] {
+			n++
+		}
+		out[k] = n
+	}
+	return out
+}
