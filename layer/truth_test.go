@@ -124,6 +124,19 @@ func rowsOf(d *layer.Device) (rows []rowOf) {
 	return rows
 }
 
+// kept counts the places in layers, and those of them that are the same in both lists.
+func kept(of, got []layer.Place) (same, all int) {
+	for i, was := range of {
+		if was.Layer == trace.None {
+			continue
+		}
+		if all++; got[i].Pass == was.Pass && got[i].Layer == was.Layer {
+			same++
+		}
+	}
+	return same, all
+}
+
 // analyzed is what rows alone show.
 func analyzed(t *testing.T, rows []rowOf) (d *layer.Device, at []layer.Place) {
 	b := trace.NewBuilder(trace.Options{})
@@ -177,15 +190,7 @@ func TestHolesOfRealTraces(t *testing.T) {
 				for _, most := range []int{12, 17, 41} {
 					from, lost := p*n+int(float64(n)*(0.2+0.5*r.Float64())), min(most, n/5)
 					_, got := analyzed(t, slices.Delete(slices.Clone(run), from, from+lost))
-					kept, all := 0, 0
-					for i, was := range slices.Delete(slices.Clone(intact), from, from+lost) {
-						if was.Layer == trace.None {
-							continue
-						}
-						if all++; got[i].Pass == was.Pass && got[i].Layer == was.Layer {
-							kept++
-						}
-					}
+					kept, all := kept(slices.Delete(slices.Clone(intact), from, from+lost), got)
 					if 100*kept < 97*all {
 						t.Errorf("%d records lost from kernel %d of pass %d: %d of %d kernels keep pass and layer", lost,
 							from-p*n, p, kept, all)
@@ -214,15 +219,7 @@ func TestHolesOfLonePasses(t *testing.T) {
 				for _, at := range []float64{.25, .5, .75} {
 					from := int(at * float64(len(rows)))
 					d, got := analyzed(t, slices.Delete(slices.Clone(rows), from, from+lost))
-					kept, all := 0, 0
-					for i, was := range slices.Delete(slices.Clone(intact), from, from+lost) {
-						if was.Layer == trace.None {
-							continue
-						}
-						if all++; got[i].Pass == was.Pass && got[i].Layer == was.Layer {
-							kept++
-						}
-					}
+					kept, all := kept(slices.Delete(slices.Clone(intact), from, from+lost), got)
 					conf := meanConfidence(d)
 					t.Logf("%d records lost from %d of %d: %d layers, printed %.2f; %d of %d kernels keep theirs; %v", lost, from,
 						len(rows), d.NumLayers, conf, kept, all, d.Damage)
