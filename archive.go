@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
@@ -27,9 +29,9 @@ const (
 	archiveFiles = 100_000
 )
 
-// openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory, or the one of a
-// member, "" for none. It reports whether the file is one: a zip of one file is read as a compressed one is.
-func (o *Options) openArchive(ctx context.Context, path, member string) (rec *Recording, is bool, err error) {
+// openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory. It reports
+// whether the file is one: a zip of one file is read as a compressed one is.
+func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording, is bool, err error) {
 	u, is, err := o.unpack(ctx, path)
 	if !is || err != nil {
 		return nil, is, err
@@ -37,11 +39,11 @@ func (o *Options) openArchive(ctx context.Context, path, member string) (rec *Re
 	defer u.remove()
 	of := *o
 	of.archives = map[string]string{u.dir: path}
-	if rec, err = of.openDir(ctx, u.dir, member); err == nil {
+	if rec, err = of.openDir(ctx, u.dir); err == nil {
 		rec.Name = path
 		return rec, true, nil
 	}
-	if errors.Is(err, trace.ErrNoTrace) && member == "" {
+	if errors.Is(err, trace.ErrNoTrace) {
 		return nil, true, notATrace(path, u.seen)
 	}
 	return nil, true, fmt.Errorf("strata: %w", err)
@@ -61,7 +63,7 @@ func (o *Options) part(f trace.File) Part {
 // open reads one file of so many that are read at once. Errors call it as its user does.
 func (o *Options) open(ctx context.Context, f trace.File, atOnce int) (p Part, err error) {
 	p = o.part(f)
-	options := o.of(f.Path, atOnce)
+	options := o.of(p.Shown(), atOnce)
 	options.Shown = p.Shown()
 	if p.Trace, err = trace.Open(ctx, f.Path, options); err != nil && p.Archive != "" {
 		err = shownError{err, f.Path, p.Shown()}
@@ -78,20 +80,24 @@ type shownError struct {
 func (e shownError) Error() string { return strings.ReplaceAll(e.error.Error(), e.path, e.shown) }
 func (e shownError) Unwrap() error { return e.error }
 
-// splitMember cuts a path such as x.zip:run/rank0.json.gz, or as [Part.Shown] has it, into archive and member.
+// splitMember cuts a path that is no file, such as x.zip:run/rank0.json.gz, into archive and member, "" for others.
 func splitMember(path string) (archive, member string) {
+	if _, err := os.Lstat(path); err == nil {
+		return "", ""
+	}
 	for i := range path {
-		if path[i] == ':' {
+		if path[i] == ':' && i+1 < len(path) {
 			if info, err := os.Stat(path[:i]); err == nil && info.Mode().IsRegular() {
-				return path[:i], strings.TrimLeft(path[i+1:], " ")
+				return path[:i], filepath.Clean(filepath.FromSlash(path[i+1:]))
 			}
 		}
 	}
 	return "", ""
 }
 
-// unpack writes the traces of an archive into a directory that the caller removes. It reports whether the file is one.
-func (o *Options) unpack(ctx context.Context, path string) (u *unpacker, is bool, err error) {
+// unpack writes the traces of an archive, or these members of it, into a directory that the caller removes. It reports
+// whether the file is one; with members so is a zip of one file.
+func (o *Options) unpack(ctx context.Context, path string, members ...string) (u *unpacker, is bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() { // a pipe can be opened once only
 		return nil, false, nil
@@ -101,8 +107,12 @@ func (o *Options) unpack(ctx context.Context, path string) (u *unpacker, is bool
 		return nil, false, err
 	}
 	defer f.Close()
-	members, err := membersOf(f, info.Size())
-	if err != nil || members == nil {
+	least := 2
+	if len(members) > 0 {
+		least = 1
+	}
+	each, err := membersOf(f, info.Size(), least)
+	if err != nil || each == nil {
 		return nil, false, nil // what is wrong with it, the reader of one file says
 	}
 	dir, err := os.MkdirTemp("", "strata-archive-")
@@ -110,11 +120,18 @@ func (o *Options) unpack(ctx context.Context, path string) (u *unpacker, is bool
 		return nil, true, err
 	}
 	gone := atomicfile.Temporary(dir)
-	u = &unpacker{ctx: ctx, dir: dir, left: min(archiveBytes, archiveRatio*info.Size()), formats: o.formats(),
+	u = &unpacker{ctx: ctx, dir: dir, members: members, left: min(archiveBytes, archiveRatio*info.Size()), formats: o.formats(),
 		remove: func() { os.RemoveAll(dir); gone() }}
-	if err := members(u.take); err != nil {
+	if err := each(u.take); err != nil {
 		u.remove()
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
+	}
+	for _, m := range members {
+		if info, err := os.Stat(filepath.Join(dir, m)); err != nil || !info.Mode().IsRegular() || !filepath.IsLocal(m) {
+			u.remove()
+			return nil, true, fmt.Errorf("strata: %s:%s: %w; the archive has %s", path, m, trace.ErrNoTrace,
+				cmp.Or(u.first, "none"))
+		}
 	}
 	if u.taken == 0 {
 		u.remove()
@@ -132,8 +149,8 @@ func notATrace(path string, files int) error {
 // eachMember calls f for the files of an archive, with their names.
 type eachMember func(f func(name string, content io.Reader) error) error
 
-// membersOf returns how to go over the files of an archive; nil where it is none, or a zip of one file.
-func membersOf(f *os.File, size int64) (eachMember, error) {
+// membersOf returns how to go over the files of an archive; nil where it is none, or a zip of fewer files than least.
+func membersOf(f *os.File, size int64, least int) (eachMember, error) {
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
@@ -141,7 +158,7 @@ func membersOf(f *os.File, size int64) (eachMember, error) {
 	}
 	head = head[:n]
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
-		return zipMembers(f, size)
+		return zipMembers(f, size, least)
 	}
 	var in io.Reader = bufio.NewReader(f)
 	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
@@ -180,7 +197,7 @@ func isTar(head []byte) bool {
 	return len(head) >= 512 && bytes.HasPrefix(head[at:], []byte("ustar"))
 }
 
-func zipMembers(f *os.File, size int64) (eachMember, error) {
+func zipMembers(f *os.File, size int64, least int) (eachMember, error) {
 	z, err := zip.NewReader(f, size)
 	if err != nil {
 		return nil, err
@@ -191,7 +208,7 @@ func zipMembers(f *os.File, size int64) (eachMember, error) {
 			files++
 		}
 	}
-	if files < 2 {
+	if files < least {
 		return nil, nil
 	}
 	return func(take func(string, io.Reader) error) error {
@@ -216,6 +233,8 @@ func zipMembers(f *os.File, size int64) (eachMember, error) {
 type unpacker struct {
 	ctx         context.Context
 	dir         string
+	members     []string // what is taken, with any name; none: all traces
+	first       string   // trace
 	left        int64
 	formats     []trace.Format
 	seen, taken int
@@ -237,6 +256,13 @@ func (u *unpacker) take(name string, content io.Reader) error {
 		filepath.Base(name) == framework.ConfigFile
 	for _, f := range u.formats {
 		is = is || framework.Ends(strings.ToLower(name), f.Suffixes)
+	}
+	if is && !beside {
+		u.first = cmp.Or(u.first, name)
+	}
+	if len(u.members) > 0 {
+		named := slices.Contains(u.members, filepath.Clean(name))
+		is, beside = named, beside && !named
 	}
 	if !is && !beside {
 		return nil

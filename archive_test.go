@@ -154,6 +154,53 @@ func TestMembersAreToldApart(t *testing.T) {
 	}
 }
 
+// TestMembersAreNamed: one file of an archive, whatever it is called, and several of one archive, are read alone; what is
+// not in it is refused.
+func TestMembersAreNamed(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	path := filepath.Join(t.TempDir(), "two.zip")
+	odd := "p/c[1]: x'-TP-1.json.gz"
+	data := zipped(t, member{"p/x-TP-0.json.gz", demo.Trace()}, member{odd, demo.Trace()})
+	single := filepath.Join(t.TempDir(), "one.zip")
+	for p, data := range map[string][]byte{path: data, single: zipped(t, member{odd, demo.Trace()})} {
+		if err := os.WriteFile(p, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		named := p + ":" + odd
+		rec, err := strata.Open(t.Context(), named, strata.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rec.Parts) != 1 || len(rec.NotRead) > 0 || rec.Name != named {
+			t.Errorf("%s: %d parts, %d files not read, called %s", named, len(rec.Parts), len(rec.NotRead), rec.Name)
+		}
+		ranks, err := strata.FindRanks(t.Context(), []string{named, named}, strata.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := ranks.Files(); n != 1 {
+			t.Errorf("%s: %d files of ranks, want 1", named, n)
+		}
+		ranks.Close()
+		for _, none := range []string{"none.json", "p", "../x.json"} {
+			_, err := strata.Open(t.Context(), p+":"+none, strata.Options{})
+			if !errors.Is(err, trace.ErrNoTrace) || !strings.Contains(err.Error(), "the archive has p") {
+				t.Errorf("%s: %v", none, err)
+			}
+		}
+	}
+	rec, err := strata.OpenFiles(t.Context(), []string{path + ":p/x-TP-0.json.gz", path + ":" + odd}, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.Parts) != 2 || rec.Parts[1].Shown() != path+":"+filepath.FromSlash(odd) {
+		t.Errorf("%d parts, the last is %s", len(rec.Parts), rec.Parts[len(rec.Parts)-1].Shown())
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%d files are left: %v", len(left), err)
+	}
+}
+
 // TestArchivesAreDirectories: archives of ranks, and a trace that is not the first file, are read as directories.
 // Limits hold, nothing is left over, and names cannot leave the directory.
 func TestArchivesAreDirectories(t *testing.T) {

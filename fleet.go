@@ -64,9 +64,23 @@ const digestSuffix = ".ndjson"
 // end in .ndjson. It reads none of them. The caller must close the result.
 func FindRanks(ctx context.Context, paths []string, o Options) (*Ranks, error) {
 	r := &Ranks{Name: strings.Join(paths, " "), paths: paths}
-	var named []trace.File // one by one: of one folder
+	var named []trace.File           // one by one: of one folder
+	members := map[string][]string{} // by their archive
 	for _, path := range paths {
-		if err := r.find(ctx, path, &o, &named); err != nil {
+		if archive, member := splitMember(path); archive != "" {
+			if !slices.Contains(members[archive], member) {
+				members[archive] = append(members[archive], member)
+			}
+		}
+	}
+	for _, path := range paths {
+		archive, _ := splitMember(path)
+		list, left := members[archive]
+		if archive != "" && (!left || slices.Contains(paths, archive)) {
+			continue // it is read with the archive
+		}
+		delete(members, archive)
+		if err := r.find(ctx, cmp.Or(archive, path), list, &o, &named); err != nil {
 			r.Close()
 			return nil, err
 		}
@@ -84,7 +98,8 @@ func FindRanks(ctx context.Context, paths []string, o Options) (*Ranks, error) {
 	return r, nil
 }
 
-func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trace.File) error {
+// find looks at a path; members are those of an archive, nil for all.
+func (r *Ranks) find(ctx context.Context, path string, members []string, o *Options, named *[]trace.File) error {
 	info, err := os.Stat(path)
 	switch {
 	case path == "-":
@@ -95,7 +110,7 @@ func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trac
 			return fmt.Errorf("strata: %w: no file matches %s", trace.ErrNoTrace, path)
 		}
 		for _, p := range found {
-			if err := r.find(ctx, p, o, named); err != nil {
+			if err := r.find(ctx, p, nil, o, named); err != nil {
 				return err
 			}
 		}
@@ -108,11 +123,14 @@ func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trac
 	}
 	dir := path
 	if !info.IsDir() {
-		u, is, err := o.unpack(ctx, path)
+		u, is, err := o.unpack(ctx, path, members...)
 		if err != nil {
 			return err
 		}
 		if !is {
+			if len(members) > 0 {
+				path += ":" + members[0] // there is no such file
+			}
 			files, err := trace.ListFiles(path, o.formats()...)
 			*named = append(*named, files...)
 			return err
@@ -128,12 +146,16 @@ func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trac
 		return err
 	}
 	r.Digests = append(r.Digests, digests...)
-	files, err := trace.ListFiles(dir, o.formats()...)
-	if errors.Is(err, trace.ErrNoTrace) && len(digests) > 0 {
-		return nil
-	}
-	if err != nil {
-		return err
+	files := make([]trace.File, 0, len(members))
+	for _, m := range append(members, "")[:max(1, len(members))] {
+		list, err := trace.ListFiles(filepath.Join(dir, m), o.formats()...)
+		if errors.Is(err, trace.ErrNoTrace) && len(digests) > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		files = append(files, list...)
 	}
 	for _, rec := range trace.Recordings(dir, files) {
 		if len(r.paths) > 1 {
@@ -272,6 +294,9 @@ func (o *DigestOptions) Digest(ctx context.Context, run string, f trace.File) ([
 		return nil, ctx.Err()
 	}
 	if err != nil {
+		if s := (shownError{}); errors.As(err, &s) {
+			err = s.error // which calls the file as f does
+		}
 		list = []fleet.Rank{hostoverhead.BadRank(run, f, err)}
 	}
 	for i := range list {

@@ -40,11 +40,26 @@ func newPage(program, name string, m *reportPart) *page.Page {
 	return p
 }
 
+// layersOf is a number of layers of a model, with the confidence of the pass that shows them best where it is low.
+func layersOf(d *layer.Device, model, n int) string {
+	const low = 0.5
+	text, best := table.Counted(n, "layer", "layers"), -1.0
+	for i := range d.Passes {
+		if p := &d.Passes[i]; p.Model == model && p.NumLayers > 0 {
+			best = max(best, p.Confidence)
+		}
+	}
+	if best >= 0 && best < low {
+		text += fmt.Sprintf(" (confidence %s)", table.Fixed(best, 2))
+	}
+	return text
+}
+
 // amounts are how many layers, of each model where several run, passes and kernels there are.
 func amounts(d *layer.Device) (out []string) {
 	for i := range d.Models {
 		m := &d.Models[i]
-		layers := table.Counted(m.NumLayers, "layer", "layers")
+		layers := layersOf(d, i, m.NumLayers)
 		if len(d.Models) > 1 {
 			layers = m.Title() + ": " + layers
 		}
@@ -145,7 +160,7 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 	if n := len(d.Models); n > 1 {
 		p.Verdict += table.Counted(n, "model", "models")
 	} else {
-		p.Verdict += table.Counted(d.NumLayers, "layer", "layers")
+		p.Verdict += layersOf(d, 0, d.NumLayers)
 	}
 	addTimeline(p, m, pass, gapsOf(ctx, d))
 	if pass != trace.None {

@@ -201,6 +201,20 @@ func TestAmountsOfADevice(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	doubtful := layer.Device{Models: []layer.Model{{NumLayers: 5}},
+		Passes: []layer.ForwardPass{{NumLayers: 5, Confidence: 0.1}}}
+	if got := amounts(&doubtful)[0]; got != "5 layers (confidence 0.10)" {
+		t.Errorf("layers of low confidence: %q", got)
+	}
+}
+
+// TestCommandsOfPaths: a path that begins as a flag does is none.
+func TestCommandsOfPaths(t *testing.T) {
+	for path, want := range map[string]string{"-x.json": "strata host ./-x.json", "-": "strata host -"} {
+		if got := new(Report).command("host", nil, path); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 // TestUnpackedBytes: as many as there is room for, and not one more; of 100,000 files the last is taken.

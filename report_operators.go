@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
@@ -99,6 +100,9 @@ func (r *Report) command(name string, gpu *int, files ...string) string {
 	text := "strata " + name
 	for _, f := range files {
 		if f != "" {
+			if strings.HasPrefix(f, "-") && f != "-" {
+				f = "./" + f // no flag
+			}
 			text += " " + shellQuote(f)
 		}
 	}

@@ -93,9 +93,11 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 			shellQuote(path))
 	}
 	info, err := os.Stat(path)
+	archive, _ := splitMember(path)
 	switch {
+	case archive != "":
 	case err == nil && info.IsDir():
-		return o.openDir(ctx, path, "")
+		return o.openDir(ctx, path)
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
 		paths, gerr := filepath.Glob(path)
 		if gerr != nil || len(paths) == 0 {
@@ -107,23 +109,29 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 		}
 		return rec, err
 	case err != nil:
-		if archive, member := splitMember(path); member != "" {
-			if rec, is, err := o.openArchive(ctx, archive, member); is {
-				return rec, err
-			}
-		}
 		return nil, fmt.Errorf("strata: %w", err)
 	}
-	if rec, is, err := o.openArchive(ctx, path, ""); is {
+	if rec, is, err := o.openArchive(ctx, path); is {
 		return rec, err
 	}
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles reads several files, such as the ranks of a run, in this order.
+// OpenFiles reads several files, such as the ranks of a run, in this order. They may be of archives, as [Open] has them.
 func OpenFiles(ctx context.Context, paths []string, o Options) (*Recording, error) {
 	files := make([]trace.File, 0, len(paths))
+	o.archives = map[string]string{}
 	for _, p := range paths {
+		if archive, member := splitMember(p); archive != "" {
+			u, is, err := o.unpack(ctx, archive, member)
+			if err != nil {
+				return nil, err
+			}
+			if is {
+				defer u.remove()
+				o.archives[u.dir], p = archive, filepath.Join(u.dir, member)
+			}
+		}
 		list, err := trace.ListFiles(p, o.formats()...)
 		if err != nil {
 			return nil, fmt.Errorf("strata: %w", err)
@@ -156,8 +164,8 @@ func (o *Options) openStdin(ctx context.Context) (*Recording, error) {
 	return &Recording{Name: "-", Parts: []Part{part}}, nil
 }
 
-// openDir reads what [trace.ChooseFiles] takes of a directory, or one member, "" for none.
-func (o *Options) openDir(ctx context.Context, dir, member string) (*Recording, error) {
+// openDir reads what [trace.ChooseFiles] takes of a directory.
+func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 	found, err := trace.ListFiles(dir, o.formats()...)
 	if err != nil {
 		return nil, err
@@ -167,16 +175,7 @@ func (o *Options) openDir(ctx context.Context, dir, member string) (*Recording, 
 		return nil, fmt.Errorf("strata: %w in %s that can be read without another program: name %s itself to have it "+
 			"exported", trace.ErrNoTrace, dir, found[0].Path)
 	}
-	if member == "" {
-		return o.read(ctx, dir, found, trace.ChooseFiles(dir, files, o.AllRanks))
-	}
-	for i, f := range files {
-		if f.Path == filepath.Join(dir, filepath.FromSlash(member)) {
-			return o.read(ctx, dir, found, files[i:i+1])
-		}
-	}
-	first := o.part(files[0])
-	return nil, fmt.Errorf("%w %s in %s, which has %s", trace.ErrNoTrace, member, first.Archive, first.member)
+	return o.read(ctx, dir, found, trace.ChooseFiles(dir, files, o.AllRanks))
 }
 
 // read loads the chosen ones of the files that were found.

@@ -590,7 +590,7 @@ func TestDistinctErrors(t *testing.T) {
 	s := newFake(t, capture.FrameworkVLLM, dir)
 	s.fault = both(answers("/v1/chat/completions", 500, "first", nil), answers("/v1/completions", 500, "second", nil))
 	_, err := run(t, context.Background(), s, soon(s, dir, capture.WorkloadBoth))
-	wantError(t, err, nil, "first); capture: POST")
+	wantError(t, err, nil, "first); POST")
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("more than a line: %q", err)
 	}

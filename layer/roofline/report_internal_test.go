@@ -136,6 +136,8 @@ func TestReportByHand(t *testing.T) {
 		{func() { r.Passes[1].AtLeast, r.Passes[1].Covered, r.Passes[1].of = false, 0.9, finding.OfWindow },
 			[]string{"Floor: 500 µs of 2.00 ms (25.0%), 31.2% of the 1.60 ms up to its last kernel; from recorded op inputs",
 				"Where the time goes ms % of window Remark", "= window 2.000 100.0"}},
+		{func() { w := r.Passes[1].Waterfall; w[len(w)-1].Time = 1 }, []string{
+			"Floor: 500 µs of 2.00 ms (25.0%); from recorded op inputs"}},
 		{func() { r.Passes[1].Wall, r.Passes[1].Rows, r.Passes[1].Basis = 0, 3, BasisWeights }, []string{
 			"Floor: 500 µs; weights alone, which holds for any number of tokens", "= floor 0.500 100.0", "floor 0.500 100.0",
 			"Layer type Operator Layers M N K GFLOP MB Floor ms Bound Remark", "l o 3 4 5 6 2.0–3.0 500.0–1000.0 0.250 memory r",

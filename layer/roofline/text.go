@@ -97,7 +97,7 @@ func (p printer) pass(s *Pass) {
 		}
 		if s.Wall > 0 {
 			what += fmt.Sprintf(" of %s (%s)", table.Duration(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
-			if took := s.Wall - s.after(); took < s.Wall {
+			if took := s.Wall - s.after(); table.Duration(took) != table.Duration(s.Wall) {
 				what += fmt.Sprintf(", %s of the %s up to its last kernel", percent(float64(s.Floor), float64(took), 1),
 					table.Duration(took))
 			}

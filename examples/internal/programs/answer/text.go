@@ -164,7 +164,7 @@ func (p *Passes) write(b *table.Writer) {
 		if s.Model != "" {
 			text += " of " + s.Model
 		}
-		if p.Stages[0].Trace != s.Trace {
+		if slices.ContainsFunc(p.Stages, func(o StagePasses) bool { return o.Trace != s.Trace }) {
 			text += ", trace " + strconv.Itoa(s.Trace)
 		}
 		return text
