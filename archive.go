@@ -120,8 +120,8 @@ func (o *Options) unpack(ctx context.Context, path string, members ...string) (u
 		return nil, true, err
 	}
 	gone := atomicfile.Temporary(dir)
-	u = &unpacker{ctx: ctx, dir: dir, members: members, left: min(archiveBytes, archiveRatio*info.Size()), formats: o.formats(),
-		remove: func() { os.RemoveAll(dir); gone() }}
+	u = &unpacker{ctx: ctx, dir: dir, members: members, left: min(archiveBytes, archiveRatio*info.Size()),
+		formats: o.formats(), remove: func() { os.RemoveAll(dir); gone() }}
 	if err := each(u.take); err != nil {
 		u.remove()
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)

@@ -117,7 +117,8 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles reads several files, such as the ranks of a run, in this order. They may be of archives, as [Open] has them.
+// OpenFiles reads several files, such as the ranks of a run, in this order. They may be of archives, as [Open] has
+// them.
 func OpenFiles(ctx context.Context, paths []string, o Options) (*Recording, error) {
 	files := make([]trace.File, 0, len(paths))
 	o.archives = map[string]string{}

@@ -103,8 +103,8 @@ func Scored() []Script {
 				return join("rms g.q2 g.kva rms g.kvb rot rot copy copy copy cat cat flash copy g.o add rms",
 					either(i == 0, gatedFeed, join(s.experts(prefill), gatedFeed, "add")), "add")
 			}, "rms g.lm step"),
-		encoder("Stable Diffusion 3 medium, diffusers", "cat conv copy add arange muls div exp mul sin cos cat cast g.t1 silu "+
-			"g.t2 g.p1 silu g.p2 add g.ctx", 24, func(i int) string {
+		encoder("Stable Diffusion 3 medium, diffusers", "cat conv copy add arange muls div exp mul sin cos cat cast g.t1 "+
+			"silu g.t2 g.p1 silu g.p2 add g.ctx", 24, func(i int) string {
 			two := func(a string) string { return join("silu", a, "ln adds mul add") }
 			context := "mul add ln adds mul add g.cf1 gelu g.cf2 mul add"
 			return join(two("g.ada"), two(either(i < 23, "g.adc", "g.ad2")), "g.q g.k g.v g.cq g.ck g.cv cat cat cat flash copy",
@@ -118,8 +118,10 @@ func Scored() []Script {
 					"ln g.vp pow sum sqrt div pow sum sqrt div g.sim exp mul waits:dtoh")
 			}
 		}},
-		encoder("HuBERT-large, transformers", join(repeated(7, "conv1 copy ln copy gelu"), "copy ln g.fp copy conv1 gelu add"),
-			24, func(int) string { return strings.Replace(block, "g.q", "g.q muls", 1) }, "ln g.lm waits:dtoh"),
+		encoder("HuBERT-large, transformers", join(repeated(7, "conv1 copy ln copy gelu"),
+			"copy ln g.fp copy conv1 gelu add"), 24, func(int) string {
+			return strings.Replace(block, "g.q", "g.q muls", 1)
+		}, "ln g.lm waits:dtoh"),
 		decoder("OLMoE-7B, transformers", "emb arange g.freq cat cos sin", 16, func(s *stage, _ int, prefill bool) string {
 			return join("rms g.q rms g.k rms g.v rot rot cat cat flash copy g.o add rms", s.experts(prefill), "add")
 		}, "rms g.lm step"),
@@ -136,16 +138,17 @@ func Scored() []Script {
 			plain("ln g.qkv rot rot cat cat flash copy g.o g.fc1 gelu g.fc2 add add"), "ln g.lm step"),
 		encoder("Sana-1.6B, diffusers", "conv copy arange muls div exp mul sin cos cat cast g.t1 silu g.t2 silu g.ada g.c1 "+
 			"gelu g.c2 rms", 20, func(int) string {
-			return join("add ln adds mul add cast g.q g.k g.v relu relu copy cast cast cast fill copy g.kv g.qs adds div cast copy",
-				"g.o mul add g.q g.ek g.ev flash copy g.o add ln adds mul add copy conv silu convd silu mul conv copy mul add")
+			return join("add ln adds mul add cast g.q g.k g.v relu relu copy cast cast cast fill copy g.kv g.qs adds div cast",
+				"copy g.o mul add g.q g.ek g.ev flash copy g.o add ln adds mul add copy conv silu convd silu mul conv copy mul add")
 		}, "add ln adds mul add g.pr copy copy sub muls add muls sub add"),
 		encoder("ESM-2 650M, transformers", "emb mfill cmp sum div mul div mul", 33, func(int) string {
 			return "ln g.q g.k g.v muls rot rot g.qk add sm g.pv copy g.o add ln g.fc1 div tanh adds mul muls g.fc2 add"
 		}, "ln g.dense gelu ln g.dec add waits:dtoh"),
 		decoder("BitNet b1.58, transformers", "emb arange g.freq cat cos sin", 30, func(*stage, int, bool) string {
 			const most = "abs max clamp recip muls"
-			return join("rms", quantised("g.q g.k g.v", most), "rot rot cat cat flash copy rms", quantised("g.o", most), "add rms",
-				quantised("g.gate", most), "relu pow", quantised("g.up", most), "mul rms", quantised("g.down", most), "add")
+			return join("rms", quantised("g.q g.k g.v", most), "rot rot cat cat flash copy rms", quantised("g.o", most),
+				"add rms", quantised("g.gate", most), "relu pow", quantised("g.up", most), "mul rms",
+				quantised("g.down", most), "add")
 		}, "rms g.lm step"),
 		decoder("StableLM-2, transformers", "emb arange g.freq cat cos sin", 24,
 			plain(join("ln g.q g.k g.v rot rot cat cat cat cat flash copy g.o add ln", gatedFeed, "add")), "ln g.lm step"),

@@ -110,6 +110,9 @@ func (w *Work) restore(results []*Result) {
 			span.Kernels[k] = r.line[i]
 		}
 		lead := w.prepare(span)
+		if len(lead.line) != len(whole) {
+			continue // it holds a half of a batch of its own
+		}
 		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
 		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)

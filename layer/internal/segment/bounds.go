@@ -92,7 +92,7 @@ func Hidden(all []Stretch) [][]int {
 }
 
 // middle returns where s, which runs a pass of n kernels twice, is to be divided: where the GPU rests longest, if that
-// is between two such passes of which records may be missing.
+// is between two such passes, which may lack records.
 func middle(s *Stretch, n int) []int {
 	if n < shortest || len(s.Gap) == 0 {
 		return nil

@@ -218,7 +218,7 @@ const (
 	// much longer than windows near it, in nats, a pause may be: the GPU may idle in it, too. It is hardly ever shorter,
 	// which counts restoreFaster times. Where another number of kernels is less than restoreMargin worse, which of them is
 	// missing is open. Profilers lose a buffer or two, so that the maxPauses longest pauses are looked
-	// at, and maxPlaces of a kind, which bounds the time.
+	// at, and maxPlaces of a kind, and restoreSteps for what is usual, which bounds the time.
 	restoreLike   = 6
 	restoreFar    = 48
 	restoreTime   = .3
@@ -226,6 +226,7 @@ const (
 	restoreMargin = .15
 	maxPauses     = 16
 	maxPlaces     = 1024
+	restoreSteps  = 1024
 
 	// From where on something is doubted, see [Limits]. All are read off the battery of generated cases: below them
 	// nearly all cases are right. DoubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in

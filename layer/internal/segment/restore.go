@@ -13,8 +13,8 @@ import (
 
 // Restore returns the kernels of a sequence with those that are missing put back, as numbers of kernels of the sequence
 // that run what they ran, and the sequence read as that; nil where nothing is missing. start is when each kernel
-// starts, in ns. lost says whether a pause may hide what runs from one kernel to another one, as it does where calls are
-// numbered and as many are missing.
+// starts, in ns. lost says whether a pause may hide what runs from one kernel to another one, as it does where calls
+// are numbered and as many are missing.
 func Restore(s *Sequence, start []int64, lost func(pause, from, to int) bool) (whole []int32, p Pass) {
 	holes := holesIn(s, start, lost)
 	if len(holes) == 0 {
@@ -63,17 +63,29 @@ func (w *window) near() int64 {
 
 // holesIn finds the holes of a stretch, in order.
 func holesIn(s *Sequence, start []int64, lost func(pause, from, to int) bool) (out []hole) {
-	around := func(i int) uint64 { return Hash(s.Base[i-restoreLike : i+restoreLike]) }
-	seen := map[uint64]int{}
-	for i := restoreLike; i <= s.Len()-restoreLike; i++ {
-		seen[around(i)]++
+	last := s.Len() - restoreLike
+	if last < restoreLike {
+		return nil
 	}
-	var pauses []int // between kernels that do not follow each other elsewhere
-	for i := restoreLike; i <= s.Len()-restoreLike; i++ {
-		if seen[around(i)] == 1 {
+	around := func(i int) uint64 { return Hash(s.Base[i-restoreLike : i+restoreLike]) }
+	least := (fewDropped + 1) * usualStep(start)
+	var pauses []int
+	seen := map[uint64]int{} // how often kernels around a pause follow each other
+	for i := restoreLike; i <= last; i++ {
+		if start[i]-start[i-1] >= least {
 			pauses = append(pauses, i)
+			seen[around(i)] = 0
 		}
 	}
+	if len(pauses) == 0 {
+		return nil
+	}
+	for i := restoreLike; i <= last; i++ {
+		if n, ok := seen[around(i)]; ok {
+			seen[around(i)] = n + 1
+		}
+	}
+	pauses = slices.DeleteFunc(pauses, func(i int) bool { return seen[around(i)] > 1 })
 	slices.SortStableFunc(pauses, func(a, b int) int {
 		return cmp.Compare(start[b]-start[b-1], start[a]-start[a-1])
 	})
@@ -85,6 +97,16 @@ func holesIn(s *Sequence, start []int64, lost func(pause, from, to int) bool) (o
 	}
 	slices.SortFunc(out, func(a, b hole) int { return cmp.Compare(a.at, b.at) })
 	return out
+}
+
+// usualStep is the median time from one start to the next, of up to restoreSteps of them.
+func usualStep(start []int64) int64 {
+	var steps []int64
+	for i := 1; i < len(start); i += 1 + len(start)/restoreSteps {
+		steps = append(steps, start[i]-start[i-1])
+	}
+	slices.Sort(steps)
+	return steps[len(steps)/2]
 }
 
 // holeAt finds what is missing before kernel i: of the windows without a pause whose ends look most like the kernels on
