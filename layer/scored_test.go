@@ -1,6 +1,7 @@
 package layer_test
 
 import (
+	"math/rand"
 	"slices"
 	"strings"
 	"testing"
@@ -59,5 +60,57 @@ func TestBoundaryBetweenPassesThatDiffer(t *testing.T) {
 	}
 	if seen != 3 {
 		t.Errorf("%d cases", seen)
+	}
+}
+
+// TestStallsAreNoLoss: a pause of the host in the only pass of a trace is no loss of records, even where it lies between
+// kernels that follow each other nowhere else: calls are numbered, and none is missing.
+func TestStallsAreNoLoss(t *testing.T) {
+	odd := func(kernels []families.Kernel) (places []int) {
+		alike := map[string][]int{}
+		for i := 6; i+6 <= len(kernels); i++ {
+			around := ""
+			for _, x := range kernels[i-6 : i+6] {
+				around += x.Name + "|"
+			}
+			alike[around] = append(alike[around], i)
+		}
+		for _, at := range alike {
+			if len(at) == 1 {
+				places = append(places, at[0])
+			}
+		}
+		slices.Sort(places)
+		return places
+	}
+	scripts, tried, each := families.Open(), 0, 3
+	if !*wholeBattery {
+		scripts = scripts[:6]
+	}
+	for _, c := range families.Harmed(scripts) {
+		places := odd(c.Kernels)
+		if c.Group != "one pass" || len(places) == 0 {
+			continue
+		}
+		r := rand.New(rand.NewSource(int64(len(c.Name))))
+		wall := c.Kernels[len(c.Kernels)-1].Start - c.Kernels[0].Start
+		for range each {
+			at, stall := places[r.Intn(len(places))], int64(r.Float64()*float64(wall)/5)
+			stalled := c
+			stalled.Kernels = slices.Clone(c.Kernels)
+			for i := at; i < len(stalled.Kernels); i++ {
+				stalled.Kernels[i].Start += stall
+			}
+			an, err := layer.Analyze(t.Context(), runTrace(stalled), layer.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+			if tried++; len(an.Devices[0].Damage) > 0 {
+				t.Errorf("%s, a pause before kernel %d of %d: %v", c.Name, at, len(c.Kernels), an.Devices[0].Damage)
+			}
+		}
+	}
+	if tried < 10 {
+		t.Errorf("%d pauses tried, want 10 or more", tried)
 	}
 }

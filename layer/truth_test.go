@@ -114,12 +114,14 @@ type rowOf struct {
 	name       string
 	stream     trace.StreamID
 	start, dur int64
+	call       uint64 // its number
 }
 
 func rowsOf(d *layer.Device) (rows []rowOf) {
 	for k := range d.Kernels() {
 		e := k.Event()
-		rows = append(rows, rowOf{e.Kind(), e.Name(), e.Stream(), int64(e.Start()), int64(e.Duration())})
+		rows = append(rows, rowOf{e.Kind(), e.Name(), e.Stream(), int64(e.Start()), int64(e.Duration()),
+			e.Data().Correlation})
 	}
 	return rows
 }
@@ -141,7 +143,8 @@ func kept(of, got []layer.Place) (same, all int) {
 func analyzed(t *testing.T, rows []rowOf) (d *layer.Device, at []layer.Place) {
 	b := trace.NewBuilder(trace.Options{})
 	for _, k := range rows {
-		b.Add(trace.EventData{Kind: k.Kind, Name: k.name, Start: k.start, Duration: k.dur, Stream: k.stream})
+		b.Add(trace.EventData{Kind: k.Kind, Name: k.name, Start: k.start, Duration: k.dur, Stream: k.stream,
+			Correlation: k.call})
 	}
 	d = analyze(t, built.Trace(b), layer.Options{})
 	for k := range d.Kernels() {
@@ -163,7 +166,7 @@ func TestHolesOfRealTraces(t *testing.T) {
 			span := int64(one.Kernel(n-1).Event().End()) + 200_000
 			for p := range int64(6) {
 				for _, k := range rowsOf(one) {
-					k.start, k.dur = k.start+p*span, int64(float64(k.dur)*(1-0.02*r.Float64()))
+					k.start, k.dur, k.call = k.start+p*span, int64(float64(k.dur)*(1-0.02*r.Float64())), 0
 					run = append(run, k)
 				}
 			}

@@ -114,6 +114,9 @@ func (w *Work) restore(results []*Result) {
 			continue // it holds a half of a batch of its own
 		}
 		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
+		for _, g := range pass.Missing { // no number of a call says that the host did not just wait
+			pass.Unsure = pass.Unsure || w.Act(r.line[g.Before]).Data().Correlation == 0
+		}
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
 		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)
 	}
