@@ -100,7 +100,12 @@ func (w *Work) restore(results []*Result) {
 			start[k] = int64(w.Act(i).Start())
 		}
 		whole, pass := segment.Restore(r.Seq, start,
-			func(at, from, to int) bool { return !w.skips(r.line, at, r.line, from, to) })
+			func(at, from, to int) bool {
+				here := w.callNumber(r.line[at]) - w.callNumber(r.line[at-1])
+				usual := w.callNumber(r.line[to]) - w.callNumber(r.line[from-1])
+				// what one replay runs is not missing between two calls
+				return here == 0 || here > 0 && usual > 0 && !w.skips(r.line, at, r.line, from, to)
+			})
 		if whole == nil {
 			continue
 		}
@@ -114,13 +119,17 @@ func (w *Work) restore(results []*Result) {
 			continue // it holds a half of a batch of its own
 		}
 		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
-		for _, g := range pass.Missing { // no number of a call says that the host did not just wait
-			pass.Unsure = pass.Unsure || w.Act(r.line[g.Before]).Data().Correlation == 0
+		for _, g := range pass.Missing { // without a number for each call the host may just have waited
+			before, after := w.callNumber(r.line[g.Before-1]), w.callNumber(r.line[g.Before])
+			pass.Unsure = pass.Unsure || before == 0 || after == 0 || before < after && after-before < int64(g.To-g.From)
 		}
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
 		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)
 	}
 }
+
+// callNumber is the number of the call that launched a kernel, 0 for none.
+func (w *Work) callNumber(i int32) int64 { return int64(w.Act(i).Data().Correlation) }
 
 // skips says whether a line took another path where the columns [from, to) of one like it are missing before kernel at,
 // and lost no records: calls are numbered in the order in which the program makes them, and fewer than half of those
@@ -138,7 +147,7 @@ func (w *Work) skips(line []int32, at int, like []int32, from, to int) bool {
 		if before < 0 || int(after) >= len(w.Acts) {
 			return 0
 		}
-		return int64(w.Act(after).Data().Correlation) - int64(w.Act(before).Data().Correlation)
+		return w.callNumber(after) - w.callNumber(before)
 	}
 	usual, here := calls(like, from, to), calls(line, at, at)
 	return here > 0 && usual >= int64(to-from) && 2*here < usual
