@@ -204,16 +204,48 @@ func TestHolesOfRealTraces(t *testing.T) {
 	}
 }
 
+// loneTraces hold one pass each, of replays of one graph, or of pieces of it.
+var loneTraces = []string{
+	"sglang-qwen3-8b-decode-graph-mi300.json.gz",
+	"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz",
+	"vllm-gptoss20b-decode-fullgraph-mi300.json.gz",
+	"vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
+}
+
+// TestPausesOfLonePasses: a pause between two calls, wherever it is, is no loss.
+func TestPausesOfLonePasses(t *testing.T) {
+	tried := 0
+	for _, name := range loneTraces {
+		one := analyze(t, open(t, name), layer.Options{})
+		rows := rowsOf(one)
+		took := (rows[len(rows)-1].start - rows[0].start) / int64(one.NumLayers)
+		for at := 1; at < len(rows); at++ {
+			if rows[at].call == rows[at-1].call || at%5 != 0 && at > 20 && at < len(rows)-20 {
+				continue
+			}
+			for _, half := range []int64{1, 3} {
+				paused := slices.Clone(rows)
+				for i := at; i < len(rows); i++ {
+					paused[i].start += half * took / 2
+				}
+				if d, _ := analyzed(t, paused); len(d.Damage) > 0 {
+					t.Errorf("%s, a pause of %d half layers before kernel %d of %d: %v", name, half, at, len(rows), d.Damage)
+				}
+				tried++
+			}
+		}
+	}
+	t.Logf("%d pauses", tried)
+	if tried < 100 {
+		t.Errorf("%d pauses tried, want 100 or more", tried)
+	}
+}
+
 // TestHolesOfLonePasses: the only pass of a trace that lost a stretch of records keeps the layers of the others, by the
 // pause that is left; the place is named, and how many are missing. A stretch of whole layers leaves nothing to see.
 func TestHolesOfLonePasses(t *testing.T) {
 	wrong := 0
-	for _, name := range []string{
-		"sglang-qwen3-8b-decode-graph-mi300.json.gz",
-		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz",
-		"vllm-gptoss20b-decode-fullgraph-mi300.json.gz",
-		"vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
-	} {
+	for _, name := range loneTraces {
 		t.Run(name, func(t *testing.T) {
 			one := analyze(t, open(t, name), layer.Options{})
 			rows := rowsOf(one)

@@ -79,7 +79,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	}
 	for _, r := range out {
 		r.Missing = slices.DeleteFunc(r.Missing, func(g segment.Gap) bool {
-			return w.skips(r.line, g.Before, r.variant.lead.line, g.From, g.To)
+			return skips(w.calls(r.line, g.Before, g.Before), w.calls(r.variant.lead.line, g.From, g.To), g.To-g.From)
 		})
 	}
 	return out
@@ -99,13 +99,11 @@ func (w *Work) restore(results []*Result) {
 		for k, i := range r.line {
 			start[k] = int64(w.Act(i).Start())
 		}
-		whole, pass := segment.Restore(r.Seq, start,
-			func(at, from, to int) bool {
-				here := w.callNumber(r.line[at]) - w.callNumber(r.line[at-1])
-				usual := w.callNumber(r.line[to]) - w.callNumber(r.line[from-1])
-				// what one replay runs is not missing between two calls
-				return here == 0 || here > 0 && usual > 0 && !w.skips(r.line, at, r.line, from, to)
-			})
+		whole, pass := segment.Restore(r.Seq, start, func(at, from, to int) bool {
+			here, usual := w.calls(r.line, at, at), w.calls(r.line, from, to)
+			// what one replay runs is not missing between two calls
+			return here == 0 || here > 0 && usual > 0 && !skips(here, usual, to-from)
+		})
 		if whole == nil {
 			continue
 		}
@@ -120,8 +118,8 @@ func (w *Work) restore(results []*Result) {
 		}
 		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
 		for _, g := range pass.Missing { // without a number for each call the host may just have waited
-			before, after := w.callNumber(r.line[g.Before-1]), w.callNumber(r.line[g.Before])
-			pass.Unsure = pass.Unsure || before == 0 || after == 0 || before < after && after-before < int64(g.To-g.From)
+			before, here := w.callNumber(r.line[g.Before-1]), w.calls(r.line, g.Before, g.Before)
+			pass.Unsure = pass.Unsure || before == 0 || here == -before || here > 0 && here < int64(g.To-g.From)
 		}
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
 		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)
@@ -131,26 +129,26 @@ func (w *Work) restore(results []*Result) {
 // callNumber is the number of the call that launched a kernel, 0 for none.
 func (w *Work) callNumber(i int32) int64 { return int64(w.Act(i).Data().Correlation) }
 
-// skips says whether a line took another path where the columns [from, to) of one like it are missing before kernel at,
-// and lost no records: calls are numbered in the order in which the program makes them, and fewer than half of those
-// that launch the columns lie between the kernels around the place. Kernels of one replay share the number of its
-// launch, which says nothing.
-func (w *Work) skips(line []int32, at int, like []int32, from, to int) bool {
-	calls := func(line []int32, from, to int) int64 { // from before line[from] to line[to], or what ran beside the line
-		before, after := line[0]-1, line[len(line)-1]+1
-		if from > 0 {
-			before = line[from-1]
-		}
-		if to < len(line) {
-			after = line[to]
-		}
-		if before < 0 || int(after) >= len(w.Acts) {
-			return 0
-		}
-		return w.callNumber(after) - w.callNumber(before)
+// calls is how many calls were made from before kernel from of a line to its kernel to, or to what ran beside the line:
+// they are numbered in the order in which the program makes them. Kernels of one replay share the number of its launch.
+func (w *Work) calls(line []int32, from, to int) int64 {
+	before, after := line[0]-1, line[len(line)-1]+1
+	if from > 0 {
+		before = line[from-1]
 	}
-	usual, here := calls(like, from, to), calls(line, at, at)
-	return here > 0 && usual >= int64(to-from) && 2*here < usual
+	if to < len(line) {
+		after = line[to]
+	}
+	if before < 0 || int(after) >= len(w.Acts) {
+		return 0
+	}
+	return w.callNumber(after) - w.callNumber(before)
+}
+
+// skips says whether a pass took another path where so many columns are missing, and lost no records: fewer than half
+// of the calls that usually launch these were made. Columns of one replay, which one call launches, say nothing.
+func skips(here, usual int64, columns int) bool {
+	return here > 0 && usual >= int64(columns) && 2*here < usual
 }
 
 // follows notes how a pass is read by its variant.

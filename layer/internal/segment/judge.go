@@ -99,10 +99,12 @@ func Twice(s *Sequence, all []*Sequence) (t *Sequence, ok bool) {
 	alike := 0
 	for _, o := range all {
 		if runs(s, o, 1) {
-			alike++
+			if alike++; alike > 1 {
+				return t, false
+			}
 		}
 	}
-	return t, alike < 2
+	return t, true
 }
 
 // runs says whether s runs the kernels of t so many times, in any order, but for less than a tenth.

@@ -51,6 +51,7 @@ type window struct {
 	hole
 	like  int
 	takes [][2]int64 // by how far off it is
+	far   float64    // that is from what the hole takes, in nats
 }
 
 // near is what those of the windows take that are nearest to the hole: the first layers run colder, and clocks change.
@@ -111,11 +112,11 @@ func usualStep(start []int64) int64 {
 
 // holeAt finds what is missing before kernel i: of the windows without a pause whose ends look most like the kernels on
 // either side, as many kernels as usually take most nearly as long as it is from the kernel before to this one.
-func holeAt(s *Sequence, i int, pauses []int, start []int64, lost func(pause, from, to int) bool) (best hole, ok bool) {
-	before, after := likeBefore(s.Base, i), likeAfter(s.Base, i)
+func holeAt(s *Sequence, i int, pauses []int, start []int64, lost func(pause, from, to int) bool) (hole, bool) {
+	before, after := alikeFrom(s.Base, i-1, -1), alikeFrom(s.Base, i, 1)
 	var from, to []int
 	for k := range s.Len() {
-		if k != i && before[k] >= restoreLike && len(from) < maxPlaces {
+		if k != i && k > 0 && before[k-1] >= restoreLike && len(from) < maxPlaces {
 			from = append(from, k)
 		}
 		if k != i && after[k] >= restoreLike && len(to) < maxPlaces {
@@ -145,47 +146,40 @@ func holeAt(s *Sequence, i int, pauses []int, start []int64, lost func(pause, fr
 				w = new(window)
 				windows[b-a] = w
 			}
-			if w.takes = append(w.takes, [2]int64{int64(abs(a - i)), takes}); before[a]+after[b] > w.like {
-				w.hole, w.like = hole{at: i, from: a, to: b}, before[a]+after[b]
+			if w.takes = append(w.takes, [2]int64{int64(abs(a - i)), takes}); before[a-1]+after[b] > w.like {
+				w.hole, w.like = hole{at: i, from: a, to: b}, before[a-1]+after[b]
 			}
 		}
 	}
-	most, nearest := 0, restoreTime
+	var best *window
+	list := make([]*window, 0, len(windows))
 	for _, n := range slices.Sorted(maps.Keys(windows)) {
 		w := windows[n]
-		far := math.Log(float64(here) / float64(w.near()))
-		if far < 0 {
-			far *= -restoreFaster
+		if w.far = math.Log(float64(here) / float64(w.near())); w.far < 0 {
+			w.far *= -restoreFaster
 		}
-		if far <= restoreTime && (w.like > most || w.like == most && far < nearest) {
-			w.unsure = w.like == most && nearest-far < restoreMargin
-			best, ok, most, nearest = w.hole, true, w.like, far
-		} else if w.like == most && far-nearest < restoreMargin {
-			best.unsure = true
+		if list = append(list, w); w.far <= restoreTime && (best == nil || w.like > best.like ||
+			w.like == best.like && w.far < best.far) {
+			best = w
 		}
 	}
-	return best, ok
-}
-
-// likeBefore counts for each place how many kernels before it are those before i, up to restoreFar.
-func likeBefore(base []int32, i int) []int {
-	out := make([]int, len(base))
-	for k := range base {
-		n := 0
-		for n < min(k, i, restoreFar) && base[k-1-n] == base[i-1-n] {
-			n++
-		}
-		out[k] = n
+	if best == nil {
+		return hole{}, false
 	}
-	return out
+	best.unsure = slices.ContainsFunc(list, func(w *window) bool {
+		return w != best && w.like == best.like && w.far-best.far < restoreMargin
+	})
+	return best.hole, true
 }
 
-// likeAfter counts for each place how many kernels from it on are those from i on, up to restoreFar.
-func likeAfter(base []int32, i int) []int {
+// alikeFrom counts for each place how many kernels from it on, in steps of 1 or −1, are those from i on, up to
+// restoreFar.
+func alikeFrom(base []int32, i, step int) []int {
 	out := make([]int, len(base))
+	within := func(k int) bool { return k >= 0 && k < len(base) }
 	for k := range base {
 		n := 0
-		for n < min(len(base)-k, len(base)-i, restoreFar) && base[k+n] == base[i+n] {
+		for n < restoreFar && within(k+n*step) && within(i+n*step) && base[k+n*step] == base[i+n*step] {
 			n++
 		}
 		out[k] = n
