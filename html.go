@@ -31,9 +31,8 @@ func newPage(program, name string, m *reportPart) *page.Page {
 	if m == nil {
 		return p
 	}
-	h := m.a.Trace().Health()
-	p.Health.Status = h.Status
-	addRemarks(p, h.Findings, "")
+	p.Health.Status = m.a.Health.Status
+	addRemarks(p, m.a.Health.Findings, "")
 	addColours(p, m.d)
 	p.Context = table.Known(m.a.Framework(), m.d.GPU)
 	p.Context = append(p.Context, amounts(m.d)...)

@@ -442,8 +442,7 @@ func (p *reportPart) choose() {
 // sumUp fills in the fields about the recording and its passes.
 func (r *Report) sumUp() {
 	for i, p := range r.parts {
-		meta := p.a.Trace()
-		h := meta.Health()
+		h := &p.a.Health
 		if h.Status.Compare(r.Health) > 0 {
 			r.Health = h.Status
 		}

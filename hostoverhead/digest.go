@@ -50,7 +50,7 @@ func Digest(ctx context.Context, run string, file trace.File, a *layer.Analysis)
 // describe fills in what a trace is of.
 func describe(r *fleet.Rank, a *layer.Analysis) {
 	t := a.Trace()
-	r.World, r.Framework, r.Health = t.Meta().WorldSize, a.Framework(), t.Health().Status
+	r.World, r.Framework, r.Health = t.Meta().WorldSize, a.Framework(), a.Health.Status
 	if c := a.Config; c != nil {
 		r.Model = c.Summary().Model
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -97,9 +98,9 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 	h := &a.of.Health
 	h.Findings = append(slices.Clone(h.Findings), trace.Remark{Code: trace.CodeRecordsMissing,
 		Severity: trace.HealthDegraded, Count: int64(kernels),
-		Affects: []trace.Area{trace.AffectsLayers, trace.AffectsCompleteness, trace.AffectsGPUTime},
-		Message: fmt.Sprintf("about %d records of kernels are missing at %d places: %s", kernels, len(a.Damage),
-			a.Damage[0])})
+		Affects: []trace.Area{trace.AffectsLayers, trace.AffectsCompleteness}, // each time is right, sums lack some
+		Message: fmt.Sprintf("about %d records of kernels are missing at %s: %s", kernels,
+			table.Counted(len(a.Damage), "place", "places"), a.Damage[0])})
 	if trace.HealthDegraded.Compare(h.Status) > 0 {
 		h.Status = trace.HealthDegraded
 	}

@@ -212,7 +212,7 @@ func (a *analysis) tensorParallel() int {
 
 // healthNote keeps the findings that touch what this report shows.
 func healthNote(w *activity.Trace) HealthNote {
-	h := w.Trace.Health()
+	h := w.Analysis.Health
 	n := HealthNote{Trace: w.Path, Status: h.Status}
 	for _, f := range h.Findings {
 		if f.Severity != trace.HealthOK && touches(f.Affects) { // else it is a remark, not a warning

@@ -120,6 +120,7 @@ func (e *Env) analyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.TraceName(), err)
 	}
+	e.Judging(a.Health.Status) // passes may lack records
 	return a, nil
 }
 

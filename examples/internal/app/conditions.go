@@ -226,7 +226,7 @@ func (e *Env) Judge(judge func(Condition) gate.Check, own ...gate.Check) error {
 	s := gate.Suite{AllowInconclusive: e.AllowInconclusive, Checks: own}
 	for _, c := range e.FailOn.List {
 		if c.Name == HealthIs {
-			s.Checks = append(s.Checks, c.Health(e.health))
+			s.Checks = append(s.Checks, c.Health(*e.worst()))
 		} else {
 			s.Checks = append(s.Checks, judge(c))
 		}

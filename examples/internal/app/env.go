@@ -69,7 +69,7 @@ type Env struct {
 	checks   checks
 	next     func(command string) Program
 	memory   memoryLimit
-	health   trace.HealthStatus // the worst of the traces that were read
+	health   *trace.HealthStatus // the worst of what was read, shared by copies; nil: nothing yet
 }
 
 // Notef prints a note for the user, one line on stderr.

@@ -94,9 +94,17 @@ func (e *Env) DigestOptions(layers layer.Options) strata.DigestOptions {
 
 // Judging notes the health of what was read.
 func (e *Env) Judging(s trace.HealthStatus) {
-	if s.Compare(e.health) > 0 {
-		e.health = s
+	if worst := e.worst(); s.Compare(*worst) > 0 {
+		*worst = s
 	}
+}
+
+// worst is the worst health that was noted.
+func (e *Env) worst() *trace.HealthStatus {
+	if e.health == nil {
+		e.health = new(trace.HealthStatus)
+	}
+	return e.health
 }
 
 // unreadNotes is how many files that were not read are named.

@@ -167,6 +167,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	defer atomicfile.Guard()()
 	env := &Env{next: p.Next, Stdin: stdin, Stderr: table.NewCleaner(stderr)}
+	env.worst() // which copies share
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
 	case errors.Is(err, flag.ErrHelp):

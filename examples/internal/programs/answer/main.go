@@ -65,6 +65,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := app.WriteParts(env, a, (*Answer).WriteText); err != nil {
 		return err
 	}
+	env.Judging(a.Validity.Health)
 	if err := env.Judge(func(c app.Condition) gate.Check { return c.Health(a.Validity.Health) }); err != nil {
 		return err
 	}

@@ -174,6 +174,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
+	for _, h := range report.Health {
+		env.Judging(h.Status)
+	}
 	if err := report.Replay(ctx, in.Formal, nil); err != nil {
 		return err
 	}
