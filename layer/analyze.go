@@ -113,8 +113,10 @@ type work struct {
 
 	times []passTime // by pass
 
-	dims    map[string][][]int64 // see dimsOf
-	passKey []byte               // see operatorsOf
+	dims map[string][][]int64 // see dimsOf
+
+	attention []attention // of each pass, see readAttention
+	passKey   []byte      // see operatorsOf
 }
 
 // passTime is the GPU time of the kernels of a pass, and of those in layers.
@@ -242,8 +244,11 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 		a.Passes = append(a.Passes, w.buildPass(a, p, &results[p]))
 	}
 	w.nameIdle(a, results)
+	w.readAttention(results)
 	w.countTokens(a, results)
 	a.listModels(w, results)
+	w.stagesOfMasks(a)
+	w.stagesOfLikes(a, results)
 	a.listDamage(w, results)
 	a.cover()
 	a.check(w, results)

@@ -121,6 +121,7 @@ func (a *Device) assemble(ctx context.Context, passes []GivenPass) error {
 		a.endLayers(p, passes[p].Layers)
 	}
 	w.Models = map[ladder.ModelKey]*ladder.Model{{}: m}
+	w.readAttention(results)
 	a.listModels(w, results)
 	a.cover()
 	a.addGivenEvidence(passes)

@@ -371,7 +371,8 @@ func TestSameKernelsByHand(t *testing.T) {
 
 // TestRolesByHand: what a model's kernels make it, each sign beside the one that would make it something else. A network
 // that attends at several sizes, as those of older denoisers do, decodes no image; what samples without a head picks a
-// row; a rotation in half of the layers or fewer is none.
+// row; a rotation in half of the layers or fewer is none. Tokens that see those behind them are an encoder's, whatever it
+// ends in; CLIP's see those before them alone, and do not rotate.
 func TestRolesByHand(t *testing.T) {
 	decoder := roleSigns{convolves: true, upsamples: true, mixers: 1}
 	several, still := decoder, decoder
@@ -388,6 +389,11 @@ func TestRolesByHand(t *testing.T) {
 		{picks, 12, RoleEncoder}, {samples, 12, RoleLanguage}, {picks, 0, RoleUnknown},
 		{roleSigns{embeds: true, mixers: 12, rotations: 6}, 12, RoleEncoder},
 		{roleSigns{embeds: true, mixers: 12, rotations: 7}, 12, RoleUnknown},
+		{roleSigns{embeds: true, mixers: 12, rotations: 7, both: true}, 12, RoleEncoder},
+		{roleSigns{embeds: true, mixers: 12, head: true, both: true}, 12, RoleEncoder},
+		{roleSigns{embeds: true, mixers: 12, rotations: 7, causal: true}, 12, RoleLanguage},
+		{roleSigns{embeds: true, mixers: 12, causal: true}, 12, RoleEncoder},
+		{roleSigns{mixers: 12, causal: true}, 12, RoleUnknown},
 		{roleSigns{generates: true, modulates: true, mixers: 12}, 12, RoleDenoiser},
 	} {
 		if got := c.signs.role(c.layers); got != c.want {
@@ -458,16 +464,19 @@ func TestTwinsByPosition(t *testing.T) {
 
 // TestSizesOfAttention: queries and keys of as many requests, by four axes each; a decode has one query and more keys.
 func TestSizesOfAttention(t *testing.T) {
+	of := func(requests, queries, keys int64) attention {
+		return attention{requests: requests, queries: queries, keys: keys}
+	}
 	four := []int64{2, 8, 1, 64}
 	for _, c := range []struct {
 		sizes   [][]int64
 		want    attention
 		decodes bool
-	}{{[][]int64{four, {2, 8, 5, 64}}, attention{2, 1, 5}, true}, {[][]int64{four, four}, attention{2, 1, 1}, false},
-		{[][]int64{{2, 8, 2, 64}, {2, 8, 5, 64}}, attention{2, 2, 5}, false}, {[][]int64{four}, attention{}, false},
+	}{{[][]int64{four, {2, 8, 5, 64}}, of(2, 1, 5), true}, {[][]int64{four, four}, of(2, 1, 1), false},
+		{[][]int64{{2, 8, 2, 64}, {2, 8, 5, 64}}, of(2, 2, 5), false}, {[][]int64{four}, attention{}, false},
 		{[][]int64{four, four[:3]}, attention{}, false}, {[][]int64{four[:3], four}, attention{}, false},
 		{[][]int64{four, {3, 8, 5, 64}}, attention{}, false}, {[][]int64{four, {2, 8, 2, 64},
-			{9}}, attention{2, 1, 2}, true}} {
+			{9}}, of(2, 1, 2), true}} {
 		if got := attentionIn(c.sizes); got != c.want || got.decodes() != c.decodes {
 			t.Errorf("%v: %+v, decodes %v", c.sizes, got, got.decodes())
 		}

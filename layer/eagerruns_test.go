@@ -18,6 +18,7 @@ type torchRun struct {
 	corr    uint64
 	eager   bool   // each kernel is launched by a call of its own, and the GPU waits for it
 	op, dim string // around the launches, with the sizes of its inputs
+	grid    string // of the launches
 }
 
 func newTorchRun() *torchRun { return &torchRun{b: trace.NewBuilder(trace.Options{}), at: 1_000_000} }
@@ -50,7 +51,7 @@ func (r *torchRun) run(gap int64, names ...string) {
 			r.call("cudaLaunchKernel", r.at-15)
 		}
 		r.b.Add(trace.EventData{Kind: event.Kernel, Name: n, Start: r.at, Duration: 3000, Correlation: r.corr,
-			Stream: 7})
+			Stream: 7, Shape: r.grid})
 		r.at += 3000
 	}
 }
@@ -340,6 +341,69 @@ func TestStagesOfAttention(t *testing.T) {
 		}
 		if got := ofPasses(r.found(t)); got != c.want {
 			t.Errorf("%s: found %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestStagesOfMasks: recorded inputs of attention say which tokens see which. Prompts of a language model see those
+// before them, and so do those of a pass that the window cuts, of which no inputs are recorded but which launches the
+// same; what sees all is an encoder; a tensor that is added to the scores leaves it open.
+func TestStagesOfMasks(t *testing.T) {
+	const tokens = 256
+	call := func(mask, causal string) func(r *torchRun) {
+		return func(r *torchRun) {
+			r.b.Add(trace.EventData{Kind: event.Op, Name: "aten::scaled_dot_product_attention", Start: r.at + 19_000,
+				Duration: 1200, Thread: 1, Shape: fmt.Sprintf("[[4, 8, %d, 64], [4, 8, %[1]d, 64], [4, 8, %[1]d, 64], %[2]s, [], [], []]", tokens, mask),
+				Values: `["", "", "", "", "0.", "` + causal + `", "0.125"]`, Device: trace.None, Stream: trace.None})
+			r.sdpa(20_000, 4, tokens, tokens, flash)
+		}
+	}
+	for _, c := range []struct {
+		name, mask, causal string
+		samples            bool
+		stage              layer.Stage
+		role               layer.Role
+	}{
+		{"prompts", "[]", "True", true, layer.StagePrefill, layer.RoleLanguage},
+		{"a language model without its head", "[]", "True", false, layer.StagePrefill, layer.RoleLanguage},
+		{"an encoder whose positions rotate", "[]", "False", false, layer.StageUnknown, layer.RoleEncoder},
+		{"a tensor hides tokens", "[4, 1, 256, 256]", "False", true, layer.StageUnknown, layer.RoleLanguage},
+	} {
+		r := newTorchRun()
+		r.eager, r.grid = true, "[64,1,1]/[128,1,1]"
+		attend := call(c.mask, c.causal)
+		for pass := range 3 {
+			if pass > 0 {
+				r.rest(2_000_000)
+			}
+			first := 0
+			if cut := c.role == layer.RoleLanguage && pass == 0; cut {
+				first = 3
+			} else {
+				r.run(20_000, lookUp)
+			}
+			for n := first; n < 6; n++ {
+				r.run(20_000, rmsNorm, qkv, "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(P)")
+				if first == 0 {
+					attend(r)
+				} else {
+					r.run(20_000, flash)
+				}
+				r.run(20_000, outProj, rmsNorm, upProj, silu, downProj)
+			}
+			r.run(20_000, rmsNorm)
+			if c.samples {
+				r.run(20_000, outProj, argMax)
+			}
+		}
+		d := r.found(t)
+		for p := range d.Passes {
+			if fp := &d.Passes[p]; fp.Stage != c.stage || c.stage == layer.StagePrefill && (fp.Batch != 4 || fp.Tokens != 4*tokens) {
+				t.Errorf("%s: pass %d is %s, %d requests, %d tokens", c.name, p, fp.Stage, fp.Batch, fp.Tokens)
+			}
+		}
+		if len(d.Passes) != 3 || d.Models[0].Role != c.role {
+			t.Errorf("%s: %d passes of a %s, want 3 of a %s", c.name, len(d.Passes), d.Models[0].Role, c.role)
 		}
 	}
 }

@@ -101,6 +101,8 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		m.Passes++
 		m.Time += w.times[p].all
 		signs[at].add(a, w, &results[p])
+		signs[at].causal = signs[at].causal || w.attention[p].prompts()
+		signs[at].both = signs[at].both || w.attention[p].both()
 		if k.draft {
 			m.NumLayers = max(m.NumLayers, results[p].Count)
 		}

@@ -247,7 +247,7 @@ func TestModelsByTime(t *testing.T) {
 			"A B draft, several models run; of the GPU time: A 16.7% (passes: 1, layers: 0), B 16.7% (passes: 1, layers: 0)"},
 	} {
 		d := &Device{Time: 60}
-		w.times = nil
+		w.times, w.attention = nil, make([]attention, len(c.results))
 		for p := range c.results {
 			w.times = append(w.times, passTime{all: 10 * time.Duration(len(c.results[p].Kernels))})
 			stage := StageUnknown

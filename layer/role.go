@@ -13,10 +13,12 @@ type Role string
 
 // The roles of models.
 const (
-	RoleUnknown  Role = ""
-	RoleLanguage Role = "language-model" // it writes a cache, samples, or attends with one query a request
-	RoleDraft    Role = "draft"          // it drafts tokens for another model
-	// it looks up tokens, has no positions that rotate, and neither samples, keeps a cache nor has a head
+	RoleUnknown Role = ""
+	// it writes a cache, samples, or attends with one query a request or to earlier tokens alone
+	RoleLanguage Role = "language-model"
+	RoleDraft    Role = "draft" // it drafts tokens for another model
+	// it looks up tokens, neither samples nor keeps a cache, and each token attends to all, or it has no positions that
+	// rotate and no head
 	RoleEncoder Role = "encoder"
 	// it attends to pieces of images or sound, which a convolution makes, or one call runs it and then a language model
 	RoleTower    Role = "tower"
@@ -52,6 +54,8 @@ func (r *Role) UnmarshalText(text []byte) error {
 // roleSigns is what the kernels of a model show.
 type roleSigns struct {
 	embeds, convolves, upsamples, generates, samples, modulates, head, tower bool
+
+	causal, both bool // queries attend to the tokens before them, or to those behind them too
 
 	mixers, rotations int // in the pass that has most
 }
@@ -100,8 +104,10 @@ func (s *roleSigns) role(layers int) Role {
 		return RoleLanguage
 	case s.convolves && mixes && layers > 0 && !s.embeds && !generates:
 		return RoleTower
-	case s.embeds && mixes && layers > 0 && !generates && !rotates && !s.head:
+	case s.embeds && mixes && layers > 0 && !generates && (s.both || !rotates && !s.head):
 		return RoleEncoder
+	case s.embeds && s.causal:
+		return RoleLanguage
 	}
 	return RoleUnknown
 }

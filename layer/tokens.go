@@ -1,6 +1,9 @@
 package layer
 
 import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // What the tokens and the stage of a pass were read from.
@@ -24,7 +28,6 @@ const minFamilies = 2
 // countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block
 // for each token, and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
-	queries := make([]attention, len(results))
 	cached := map[int]bool{} // models that attend to more than a pass computes
 	for p := range results {
 		if w.Ended() != nil {
@@ -44,8 +47,7 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 				fp.Tokens, fp.TokenEvidence = n, tokensOfShapes
 			}
 		}
-		at := w.attentionOf(r)
-		queries[p] = at
+		at := w.attention[p]
 		cached[fp.Model] = cached[fp.Model] || at.keys > at.queries
 		if fp.Tokens < 0 && at.queries > 0 && len(r.Second) == 0 {
 			fp.Tokens, fp.TokenEvidence = at.requests*at.queries, tokensOfShapes
@@ -66,8 +68,98 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 			}
 		}
 	}
-	a.stagesOfTokens(queries)
+	a.stagesOfTokens(w.attention)
 	w.stagesOfLaunches(a, results, cached)
+}
+
+// stagesOfMasks gives the stage of prompts to passes of a language model whose queries, several a request, attend to
+// the tokens before them in the same pass and to no others. The forward half of training does so too.
+func (w *work) stagesOfMasks(a *Device) {
+	if _, training := w.Training(); training {
+		return
+	}
+	for p := range a.Passes {
+		fp, q := &a.Passes[p], w.attention[p]
+		if fp.Stage != StageUnknown || a.Models[fp.Model].Role != RoleLanguage || !q.prompts() {
+			continue
+		}
+		fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
+		if fp.Batch < 0 {
+			fp.Batch = int(q.requests)
+		}
+	}
+}
+
+// stagesOfLikes completes passes whose stage or tokens nothing shows, as those that a window cuts, by passes of the
+// model that launch the same kernels over the same grids in a layer: these compute as many tokens, for the same stage.
+func (w *work) stagesOfLikes(a *Device, results []ladder.Result) {
+	type block struct {
+		model, layer int
+		launches     uint64
+	}
+	likes := map[block]*ForwardPass{} // nil where passes differ in stage
+	for p := range results {
+		fp := &a.Passes[p]
+		if fp.Stage == StageUnknown {
+			continue
+		}
+		for _, n := range edgeLayers(&results[p]) {
+			b := block{fp.Model, n, w.launchesOf(&results[p], n)}
+			if other, seen := likes[b]; b.launches == 0 || seen && (other == nil || other.Stage != fp.Stage) {
+				likes[b] = nil
+			} else if !seen || other.Tokens < 0 {
+				likes[b] = fp
+			}
+		}
+	}
+	if len(likes) == 0 {
+		return
+	}
+	for p := range results {
+		fp := &a.Passes[p]
+		if fp.Stage != StageUnknown {
+			continue
+		}
+		for _, n := range edgeLayers(&results[p]) {
+			like := likes[block{fp.Model, n, w.launchesOf(&results[p], n)}]
+			if like == nil {
+				continue
+			}
+			fp.Stage, fp.StageEvidence = like.Stage, StageByKernels
+			if fp.Batch < 0 {
+				fp.Batch = like.Batch
+			}
+			if fp.Tokens < 0 {
+				fp.Tokens, fp.TokenEvidence = like.Tokens, like.TokenEvidence
+			}
+			break
+		}
+	}
+}
+
+// edgeLayers are the numbers of the first and the last layer of a pass.
+func edgeLayers(r *ladder.Result) []int {
+	if r.Count == 0 {
+		return nil
+	}
+	return []int{r.First, r.First + r.Count - 1}
+}
+
+// launchesOf returns what a layer launches, kernels and their grids, as a number; 0 where a kernel is replayed, as a
+// graph runs for fewer tokens too, or its grid is unknown.
+func (w *work) launchesOf(r *ladder.Result, n int) uint64 {
+	sum := fnv.New64a()
+	for k, i := range r.Kernels {
+		if int(r.Layer[k]) != n || w.Act(i).Kind() != event.Kernel {
+			continue
+		}
+		grid := w.Act(i).Shape()
+		if grid == "" || w.Replayed(i) {
+			return 0
+		}
+		fmt.Fprint(sum, w.ID[i], grid, ";")
+	}
+	return sum.Sum64()
 }
 
 // stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token
@@ -102,10 +194,39 @@ const mostVerified = 16
 
 // attention is what its recorded inputs show: how many requests, and the queries and keys of each. It is zero if they
 // are unknown.
-type attention struct{ requests, queries, keys int64 }
+type attention struct {
+	requests, queries, keys int64
+
+	mask mask
+}
+
+// mask is which tokens a query attends to.
+type mask uint8
+
+const (
+	maskUnknown mask = iota
+	maskCausal       // itself and those before it
+	maskNone         // all
+)
 
 // decodes says that each request computes one token, and attends to others before it.
 func (a attention) decodes() bool { return a.queries == 1 && a.keys > 1 }
+
+// prompts says that each request computes several tokens, and that each attends to those before it alone.
+func (a attention) prompts() bool {
+	return a.mask == maskCausal && a.queries > 1 && a.queries == a.keys
+}
+
+// both says that tokens attend to those behind them too.
+func (a attention) both() bool { return a.mask == maskNone && a.queries > 1 }
+
+// readAttention notes what the attention of each pass ran over.
+func (w *work) readAttention(results []ladder.Result) {
+	w.attention = make([]attention, len(results))
+	for p := range results {
+		w.attention[p] = w.attentionOf(&results[p])
+	}
+}
 
 // attentionOf returns what attention in the layers of a pass ran over, where its queries are as many in all of them;
 // keys are those of the layer with most.
@@ -114,11 +235,13 @@ func (w *work) attentionOf(r *ladder.Result) (out attention) {
 		if r.Layer[k] == trace.None || w.RoleOf(i) != ladder.RoleMixer || w.Replayed(i) {
 			continue
 		}
-		a := attentionIn(w.dimsOf(attentionOp(w.Act(i).Op())))
+		op := attentionOp(w.Act(i).Op())
+		a := attentionIn(w.dimsOf(op))
 		switch {
 		case a.queries <= 0:
 		case out.queries == 0:
 			out = a
+			out.mask = w.maskOf(op)
 		case a.queries != out.queries || a.requests != out.requests:
 			return attention{}
 		default:
@@ -128,12 +251,41 @@ func (w *work) attentionOf(r *ladder.Result) (out attention) {
 	return out
 }
 
-// attentionOp returns the op of the attention that an op is a part of, not valid where there is none.
-func attentionOp(op trace.Event) trace.Event {
-	const prefix, whole, most = "aten::_scaled_dot_product_", "aten::scaled_dot_product_attention", 4
+// attentionCall is what a program calls for attention; the ops that [attentionOp] finds are parts of it or it.
+const attentionCall = "aten::scaled_dot_product_attention"
+
+// maskOf returns which tokens the queries of an attention attend to, as the inputs of its call say: a tensor that is
+// added to the scores may hide any. The signature is attention(query, key, value, attn_mask, dropout_p, is_causal, …).
+func (w *work) maskOf(op trace.Event) mask {
+	const added, causal, most = 3, 5, 2
+	flags := map[string]mask{"True": maskCausal, "False": maskNone}
 	n := 0
 	for e := range op.Enclosing() {
-		if name := e.Name(); name == whole || strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, "_backward") {
+		if e.Name() != attentionCall {
+			if n++; n == most {
+				break
+			}
+			continue
+		}
+		_, _, text := e.Inputs()
+		var values []string
+		dims := w.dimsOf(e)
+		if len(dims) <= added || len(dims[added]) > 0 || json.Unmarshal([]byte(text), &values) != nil ||
+			len(values) <= causal {
+			return maskUnknown
+		}
+		return flags[values[causal]]
+	}
+	return maskUnknown
+}
+
+// attentionOp returns the op of the attention that an op is a part of, not valid where there is none.
+func attentionOp(op trace.Event) trace.Event {
+	const prefix, most = "aten::_scaled_dot_product_", 4
+	n := 0
+	for e := range op.Enclosing() {
+		if name := e.Name(); name == attentionCall ||
+			strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, "_backward") {
 			return e
 		}
 		if n++; n == most {
@@ -149,7 +301,7 @@ func attentionIn(sizes [][]int64) attention {
 	if len(sizes) < 2 || len(sizes[0]) != axes || len(sizes[1]) != axes || sizes[0][0] != sizes[1][0] {
 		return attention{}
 	}
-	return attention{sizes[0][0], sizes[0][2], sizes[1][2]}
+	return attention{requests: sizes[0][0], queries: sizes[0][2], keys: sizes[1][2]}
 }
 
 // tokensOfProducts returns the rows of the products in the layers of a pass as their inputs were recorded, where two
