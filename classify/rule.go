@@ -226,7 +226,7 @@ type Ruleset struct {
 	compiled []compiled
 	// functions are the rules by the words that they ask of the function. byFamily are the rules that take names of a
 	// family, a bit each; a family that no rule names has those of "".
-	functions *wordmatch.Index
+	functions wordmatch.Index
 	byFamily  map[string][]uint64
 }
 
@@ -262,7 +262,7 @@ func (s *Ruleset) index() {
 			}
 		}
 	}
-	s.functions = wordmatch.NewIndex(lists)
+	s.functions = *wordmatch.NewIndex(lists)
 	for family, set := range s.byFamily {
 		for i := range s.compiled {
 			if c := &s.compiled[i]; len(c.families) == 0 || slices.Contains(c.families, family) {

@@ -14,7 +14,7 @@ import (
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.
 func (a *account) advice(v *Verdict, p *params) []Action {
-	out, server, r := []Action{}, a.l.w.server(), &v.Ranks[v.Deciding]
+	out, server, r := []Action{}, a.l.w.server(), v.decides()
 	dialect := server.Key()
 	if r.loads() {
 		dialect = "" // a loader is no server's
@@ -180,9 +180,9 @@ func (a *account) recordAdvice(v *Verdict) []Action {
 		}
 	}
 	switch {
-	case v.Verdict == Inconclusive && !unnamed && v.Headroom.UnknownNS > 0 && !v.Ranks[v.Deciding].Captures:
+	case v.Verdict == Inconclusive && !unnamed && v.Headroom.UnknownNS > 0 && !v.decides().Captures:
 		add(launches, nanos(v.Headroom.UnknownNS)+" of idle time is unexplained")
-	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
+	case v.Verdict == No && v.Confidence != finding.Low && v.decides().transferShare() < v.Threshold:
 		add("Look at the kernels: run `strata triage` and `strata light`.",
 			"the host costs "+percent(v.Headroom.Share)+" "+v.Basis.Title())
 	}

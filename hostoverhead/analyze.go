@@ -129,11 +129,11 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 	for i := range v.Ranks {
 		r := &v.Ranks[i]
 		r.Ignored = float64(r.Kernels) < p.MinKernelShare*float64(busiest)
-		if !r.Ignored && (v.Deciding == none || r.Headroom.share() > v.Ranks[v.Deciding].Headroom.share()) {
+		if !r.Ignored && (v.Deciding == none || r.Headroom.share() > v.decides().Headroom.share()) {
 			v.Deciding = i
 		}
 	}
-	r, acc := &v.Ranks[v.Deciding], accounts[v.Deciding]
+	r, acc := v.decides(), accounts[v.Deciding]
 	v.Verdict, v.Headroom, v.Idle = r.Verdict, r.Headroom, r.Idle
 	v.Basis = acc.basis()
 	v.Health = acc.l.w.layers.Health.Status

@@ -1,6 +1,7 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -207,6 +208,7 @@ func (c *Comparison) Regressions(share float64) []Delta {
 // WriteText writes the comparison: figures, operations by |Δ|, conclusion.
 func (c *Comparison) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
+	was, now := cmp.Or(c.Baseline, &Run{}), cmp.Or(c.Target, &Run{})
 	b.Heading(1, "Conclusion: %s", c.Conclusion)
 	b.Say("%s", c.Reason)
 	for _, p := range c.Patterns {
@@ -215,9 +217,9 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	for _, s := range c.Warnings {
 		b.Item("warning: %s", s)
 	}
-	b.Say("Iterations used: %s; %s.", c.Baseline.basis(), c.Target.basis())
+	b.Say("Iterations used: %s; %s.", was.basis(), now.basis())
 	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step (µs), %s (%s) and %s (%s)",
-		c.Baseline.Label, c.Baseline.steady(), c.Target.Label, c.Target.steady()), "figure")
+		was.Label, was.steady(), now.Label, now.steady()), "figure")
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != compare.HostInconclusive {
 		b.Heading(2, "Top regressions")
 		for i, d := range regs[:min(len(regs), 5)] {

@@ -38,7 +38,7 @@ func certain(list Doubts) Doubts {
 
 // doubts lists what speaks against the verdict.
 func (a *account) doubts(v *Verdict, p *params) Doubts {
-	w, r, h := a.l.w, &v.Ranks[v.Deciding], a.l.w.t.Health()
+	w, r, h := a.l.w, v.decides(), a.l.w.t.Health()
 	calls := w.t.Len(event.LaneLaunch) > 0
 	list := certain(Doubts{
 		// Recordings of little work. Whole graph replays are many kernels each.

@@ -91,7 +91,7 @@ func (r *Run) sourceOf(name string) string {
 // operations are those during which the device idles most.
 func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	if c.Baseline == nil {
-		return handoffAlone(v, c.Target)
+		return handoffAlone(v, cmp.Or(c.Target, &Run{}))
 	}
 	h := handoff(v, c.Target)
 	for _, d := range c.Regressions(0) {
@@ -135,7 +135,7 @@ func handoff(v *Verdict, run *Run) *Handoff {
 // primaryPhase is the phase of the stages that wait for the host.
 func primaryPhase(v *Verdict) string {
 	waits := map[string]bool{}
-	for _, s := range v.Ranks[v.Deciding].Stages {
+	for _, s := range v.decides().Stages {
 		if s.Verdict == Yes {
 			waits[names.Phase(s.Stage)] = true
 		}

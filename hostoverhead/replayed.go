@@ -66,7 +66,7 @@ func (r *RankVerdict) suggestions() (out []suggestion) {
 // replay answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone; models may be
 // nil. The error is ctx's, or that the verdict is about none of ranks.
 func (v *Verdict) Replay(ctx context.Context, ranks []*layer.Analysis, models *replay.Models) error {
-	r := &v.Ranks[v.Deciding]
+	r := v.decides()
 	if r.File >= len(ranks) {
 		return fmt.Errorf("hostoverhead: the verdict is about file %d of %d", r.File, len(ranks))
 	}

@@ -67,14 +67,14 @@ func (r *RankVerdict) outside() string {
 func (v *Verdict) answer() string {
 	h := &v.Headroom
 	largest := v.largestName()
-	switch on := v.Ranks[v.Deciding].DependsOn; {
+	switch on := v.decides().DependsOn; {
 	case on != "":
 		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of %s", on,
 			percentOf(h.HostNS, h.WallNS), v.Basis.Span())
-	case v.Ranks[v.Deciding].ColdStart != "":
+	case v.decides().ColdStart != "":
 		return fmt.Sprintf("%s; in a steady run it may be ahead. As recorded the host causes %s of %s",
-			v.Ranks[v.Deciding].ColdStart, percentOf(h.HostNS, h.WallNS), v.Basis.Span())
-	case v.Ranks[v.Deciding].Captures:
+			v.decides().ColdStart, percentOf(h.HostNS, h.WallNS), v.Basis.Span())
+	case v.decides().Captures:
 		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s",
 			nanos(h.HostNS), nanos(h.WallNS))
 	case v.Verdict == Inconclusive:
@@ -86,12 +86,12 @@ func (v *Verdict) answer() string {
 			table.WithArticle(speedup(h.AtMost)))
 	}
 	var words []string
-	for _, s := range v.Ranks[v.Deciding].Stages {
+	for _, s := range v.decides().Stages {
 		if s.Verdict == Yes {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	r, each := &v.Ranks[v.Deciding], v.Basis.Title()
+	r, each := v.decides(), v.Basis.Title()
 	host, wall, atMost, all := h.HostNS, h.WallNS, h.AtMost, ""
 	if m := &r.Mean; m.WallNS > 0 {
 		host, wall, each = m.HostNS, m.WallNS, v.Basis.EachOf("")+finding.OfModel(m.Model)
@@ -163,7 +163,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		b.Say("No GPU was judged.")
 		return b.Flush()
 	}
-	r := &v.Ranks[v.Deciding]
+	r := v.decides()
 	confidence := ""
 	if v.Confidence != finding.BandUnknown {
 		confidence = fmt.Sprintf(" (confidence %s)", v.Confidence)

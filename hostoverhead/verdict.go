@@ -248,6 +248,14 @@ type Verdict struct {
 	published *published.HostReport // what the document is of; nil without, and where the verdict was read
 }
 
+// decides is the deciding device, an empty one where the verdict is about none.
+func (v *Verdict) decides() *RankVerdict {
+	if v.Deciding >= len(v.Ranks) {
+		return &RankVerdict{}
+	}
+	return &v.Ranks[v.Deciding]
+}
+
 // shareUnits cuts shares in a verdict to six decimals: the precision of a trace of minutes.
 const shareUnits = 1e6
 

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -99,12 +100,14 @@ func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
 	if int(n) < len(a.facts) && a.facts[n] != nil {
 		return a.facts[n]
 	}
-	f := ladder.FactsOf(a.trace.Name(n)) // the name of no kernel
+	f := ladder.FactsOf(a.Trace().Name(n)) // the name of no kernel
 	return &f
 }
 
-// Trace returns the trace that was analysed.
-func (a *Analysis) Trace() *trace.Trace { return a.trace }
+// Trace returns the trace that was analysed, an empty one of the zero Analysis.
+func (a *Analysis) Trace() *trace.Trace { return cmp.Or(a.trace, noTrace) }
+
+var noTrace = new(trace.Trace)
 
 // Device returns the GPU with the given id, the one with most GPU time for nil. The error wraps [ErrNoKernels] where
 // the trace has no GPU work, [ErrRange] where it has none on that GPU.
@@ -139,7 +142,7 @@ func (a *Analysis) Only(gpu trace.DeviceID) *Analysis {
 
 // Of returns the kernel of a GPU activity of the trace; it is not valid for other events.
 func (a *Analysis) Of(e trace.EventID) Kernel {
-	ev := a.trace.At(e)
+	ev := a.Trace().At(e)
 	if ev.Kind().Lane() != event.LaneGPU {
 		return Kernel{}
 	}
@@ -153,8 +156,8 @@ func (a *Analysis) Of(e trace.EventID) Kernel {
 	return Kernel{}
 }
 
-// Analysis returns the analysis that the device is a part of.
-func (d *Device) Analysis() *Analysis { return d.of }
+// Analysis returns the analysis that the device is a part of, an empty one of the zero Device.
+func (d *Device) Analysis() *Analysis { return cmp.Or(d.of, nowhere.of) }
 
 // Pass returns pass p. The error wraps [ErrRange] and says the valid range.
 func (d *Device) Pass(p int) (*ForwardPass, error) {

@@ -87,15 +87,31 @@ func (k Kernel) Device() *Device { return k.d }
 // Index returns the kernel's number on its device, see [Device.Kernel].
 func (k Kernel) Index() int { return int(k.i) }
 
+// row is where the kernel is listed; the zero Kernel is the only one of a device without a trace.
+func (k Kernel) row() (*Device, int32) {
+	if k.d == nil {
+		return nowhere, 0
+	}
+	return k.d, k.i
+}
+
+var nowhere = &Device{of: &Analysis{trace: noTrace}, keys: []classify.Category{classify.CategoryOther},
+	columns: columns{pass: []int32{trace.None}, layer: []int16{trace.None}, half: []int8{trace.None},
+		category: []uint16{0}}}
+
 // Event returns the activity in the trace.
-func (k Kernel) Event() trace.Event { return k.d.event(k.i) }
+func (k Kernel) Event() trace.Event {
+	d, i := k.row()
+	return d.event(i)
+}
 
 // Place returns the kernel's place in the model.
 func (k Kernel) Place() Place {
-	c := &k.d.columns
-	p := Place{Pass: int(c.pass[k.i]), Layer: int(c.layer[k.i]), Half: int(c.half[k.i])}
+	d, i := k.row()
+	c := &d.columns
+	p := Place{Pass: int(c.pass[i]), Layer: int(c.layer[i]), Half: int(c.half[i])}
 	if p.Pass != trace.None {
-		p.Confidence = float32(k.d.Passes[p.Pass].Confidence)
+		p.Confidence = float32(d.Passes[p.Pass].Confidence)
 	}
 	return p
 }
@@ -103,27 +119,34 @@ func (k Kernel) Place() Place {
 // Half returns the label of the half of the layer that the kernel is in, "" outside of layers. With one block per
 // layer it is "full".
 func (k Kernel) Half() string {
-	h := k.d.columns.half[k.i]
-	if labels := k.d.of.HalfLabels; h >= 0 && int(h) < len(labels) {
+	d, i := k.row()
+	h := d.columns.half[i]
+	if labels := d.of.HalfLabels; h >= 0 && int(h) < len(labels) {
 		return labels[h]
 	}
 	return ""
 }
 
 // Category returns the key of the category that tables show the kernel under, "other" when none is known.
-func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.category[k.i]] }
+func (k Kernel) Category() classify.Category {
+	d, i := k.row()
+	return d.keys[d.columns.category[i]]
+}
 
 // Does returns the category of what the kernel computes or moves: [Kernel.Category], or that of the default rules and
 // the user's where a profile has categories of its own.
 func (k Kernel) Does() classify.Category {
-	if works := k.d.of.works; works != nil {
-		return works[k.Event().NameID()]
+	if d, _ := k.row(); d.of.works != nil {
+		return d.of.works[k.Event().NameID()]
 	}
 	return k.Category()
 }
 
 // Facts returns what the kernel's name alone shows.
-func (k Kernel) Facts() *classify.Facts { return k.d.of.Facts(k.Event().NameID()) }
+func (k Kernel) Facts() *classify.Facts {
+	d, _ := k.row()
+	return d.of.Facts(k.Event().NameID())
+}
 
 // Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call:
 // ask once where they are looked at often.

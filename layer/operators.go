@@ -71,11 +71,11 @@ func (k Kernel) Operator() (profile.Operator, Part, float32) {
 func (k Kernel) OperatorEvidence() string { return operatorEvidence[k.opRow().evidence] }
 
 func (k Kernel) opRow() *opRow {
-	c := &k.d.columns
-	if c.operator == nil {
+	d, i := k.row()
+	if d.columns.operator == nil {
 		return &noOperator
 	}
-	return &k.d.operators[c.operator[k.i]]
+	return &d.operators[d.columns.operator[i]]
 }
 
 var noOperator = opRow{name: opname.Other}

@@ -11,7 +11,12 @@ import (
 // Framework returns the server that made the trace, in the spelling of reports ("SGLang"): the one whose code appears
 // most among the Python frames, else among the cpu ops, else the one whose step annotations the trace has; "" if
 // unknown. Kernel names are no sign: servers borrow each other's kernels.
-func (a *Analysis) Framework() string { return a.framework() }
+func (a *Analysis) Framework() string {
+	if a.framework == nil { // of no trace
+		return ""
+	}
+	return a.framework()
+}
 
 // frameworkOf looks for [Analysis.Framework].
 func frameworkOf(t *trace.Trace, frameworks []framework.Framework) string {

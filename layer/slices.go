@@ -80,11 +80,15 @@ func (e *Edges) When() trace.Time {
 	return end
 }
 
-// Next passes the next edge, and returns the number of its activity and whether that starts there.
+// Next passes the next edge, and returns the number of its activity and whether that starts there; [trace.None] after
+// the last one.
 func (e *Edges) Next() (kernel int32, starts bool) {
 	if e.next < len(e.ends) && e.d.event(int32(e.next)).Start() <= e.d.event(e.ends[e.ended]).End() {
 		e.next++
 		return int32(e.next - 1), true
+	}
+	if e.ended == len(e.ends) {
+		return trace.None, false
 	}
 	e.ended++
 	return e.ends[e.ended-1], false
@@ -102,7 +106,7 @@ func (d *Device) Basis() finding.Basis {
 // [Device.Waits]). What the host does after a pause for the next pass is part of the step, too: see [Device.Steps].
 func (d *Device) StepEnd(p int) trace.Time {
 	if d.stepEnds == nil { // not of an analysis
-		return d.Passes[p].End
+		return d.StepSpan(p).End
 	}
 	for w := range d.pausesIn(TimeSpan{d.Passes[p].End, d.stepEnds[p]}) {
 		return w.Start
@@ -198,6 +202,9 @@ type TimeSpan struct {
 // StepSpan is the time from the start of pass p to that of the next pass, pauses included; for the last pass, and for
 // one that runs beside the next, its own time.
 func (d *Device) StepSpan(p int) TimeSpan {
+	if p >= len(d.Passes) {
+		return TimeSpan{}
+	}
 	end := d.Passes[p].End
 	if d.stepEnds != nil {
 		end = d.stepEnds[p]

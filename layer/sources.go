@@ -79,7 +79,7 @@ type twinTable struct {
 // MappingRefused returns why [Options.Mapping] is not used for the device's twins: it is of another model or GPU. ""
 // where it is used, or none was given. Where one was it aligns, as [Kernel.Twin] does.
 func (a *Device) MappingRefused() string {
-	if a.of.opts.Mapping == nil || a.Align(context.Background()) != nil {
+	if a.Analysis().opts.Mapping == nil || a.Align(context.Background()) != nil {
 		return "" // never: what does not end has no error
 	}
 	return a.twins.refused
@@ -106,6 +106,9 @@ func (k Kernel) Twin() Twin {
 // looks them up. The error is ctx's, when cancelled; nothing is kept then, and the next call begins anew.
 func (a *Device) Align(ctx context.Context) error {
 	t := a.twins
+	if t == nil { // not of an analysis
+		return nil
+	}
 	t.Lock()
 	defer t.Unlock()
 	if t.found {

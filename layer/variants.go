@@ -103,6 +103,9 @@ func (r layerRun) common(s layerRun) float64 {
 // and "full", "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind
 // only, or is of another number of layers than were found, and where layers count from the end.
 func (p *ForwardPass) configKinds() []string {
+	if p.of == nil {
+		return nil
+	}
 	c, n := p.of.of.Config, p.of.Models[p.Model].NumLayers
 	if c == nil || len(c.Layers) != n || n != p.of.NumLayers || p.FromEnd {
 		return nil

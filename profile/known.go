@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -27,8 +28,8 @@ type KnownModel struct {
 // String says which model it is, with the sizes that identify it: "llama-3.1-70b (80 layers, hidden size
 // 8192, vocabulary 128256)".
 func (m *KnownModel) String() string {
-	return fmt.Sprintf("%s (%d layers, hidden size %d, vocabulary %d)", m.Name, m.Config.NumLayers, m.Config.HiddenSize,
-		m.Config.VocabSize)
+	c := cmp.Or(m.Config, &Config{})
+	return fmt.Sprintf("%s (%d layers, hidden size %d, vocabulary %d)", m.Name, c.NumLayers, c.HiddenSize, c.VocabSize)
 }
 
 //go:embed known.json

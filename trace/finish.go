@@ -176,6 +176,9 @@ func (b *Builder) End(at, raw int64) {
 	}
 	c := &b.t.lanes[at%int64(laneCount)]
 	i := at / int64(laneCount)
+	if i >= int64(c.Len()) {
+		return
+	}
 	if raw == math.MinInt64 {
 		c.Dur[i] = openDuration
 		return
@@ -186,13 +189,13 @@ func (b *Builder) End(at, raw int64) {
 // AddLike adds an open event that is like the one at a place in all that repeats in traces: kind, category, name,
 // thread or stream, shape, domain and scope. It costs a fraction of [Builder.Add], and returns the same.
 func (b *Builder) AddLike(at, start int64, correlation uint64, external uint64) int64 {
-	if at < 0 || !column.Plausible(start, 0) {
+	l, j := event.Lane(max(at, 0)%int64(laneCount)), int(at/int64(laneCount))
+	c := &b.t.lanes[l]
+	i := c.Len()
+	if at < 0 || j >= i || !column.Plausible(start, 0) {
 		b.losses.add(event.BadTime, -1)
 		return -1
 	}
-	l, j := event.Lane(at%int64(laneCount)), int(at/int64(laneCount))
-	c := &b.t.lanes[l]
-	i := c.Len()
 	if i == cap(c.Start) {
 		b.widen(l)
 	}

@@ -44,6 +44,9 @@ const headBytes = 4096
 
 // newInput decompresses r and reads its first bytes.
 func newInput(r io.Reader, name string, size int64, l *Limits) (*Input, error) {
+	if r == nil {
+		r = strings.NewReader("")
+	}
 	in := &Input{Name: name, raw: &countingReader{r: r}, size: size, head: make([]byte, headBytes)}
 	var err error
 	in.dec, err = decompress.NewReader(in.raw, decompress.Limits{MaxBytes: l.InputBytes, MaxRatio: l.Ratio})
@@ -112,7 +115,9 @@ func (in *Input) File(ctx context.Context) (path string, done func(), err error)
 		return "", nil, err
 	}
 	in.copied, in.gone = f.Name(), atomicfile.Temporary(f.Name())
-	_, err = io.Copy(f, in.R)
+	if in.R != nil {
+		_, err = io.Copy(f, in.R)
+	}
 	if err = errors.Join(err, f.Close(), ctx.Err()); err != nil {
 		in.removeCopy()
 		return "", nil, limitError(err)
