@@ -22,7 +22,6 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -45,6 +44,10 @@ func TestAnalysesAgree(t *testing.T) {
 		path := filepath.Join(t.TempDir(), strings.ReplaceAll(name, " ", "-")+".json")
 		writeFile(t, path, b.String())
 		agreeOn(t, path)
+		checked++
+	}
+	for _, path := range damaged(t) {
+		agreeOn(t, path[1])
 		checked++
 	}
 	cut := filepath.Join(t.TempDir(), "cut-at-both-ends.json")
@@ -283,9 +286,10 @@ func sameGPUs(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d 
 func sameSteps(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d *layer.Device, g *triage.Report,
 	h *hostoverhead.Verdict) {
 	t.Helper()
-	wall, idle := timeline(d)
-	if r.Wall != wall || r.IdleTime != idle {
-		t.Errorf("%s: the report has %v of %v idle, the timeline %v of %v", name, r.IdleTime, r.Wall, idle, wall)
+	wall, idle, lost := timeline(d)
+	if r.Wall != wall || r.IdleTime != idle || r.LostTime != lost {
+		t.Errorf("%s: the report has %v of %v idle, %v not recorded, the timeline %v of %v, %v", name, r.IdleTime, r.Wall,
+			r.LostTime, idle, wall, lost)
 	}
 	overlap := false // two passes at a time count such time for the earlier one
 	for p := range d.Passes[:max(0, len(d.Passes)-1)] {
@@ -294,33 +298,36 @@ func sameSteps(t *testing.T, name string, r *strata.Report, a *layer.Analysis, d
 	if overlap {
 		return
 	}
-	var span, alone time.Duration
+	var span, alone, missing time.Duration
 	for i := range g.Stages {
 		e := g.Stages[i].Exposure
 		span, alone = span+time.Duration(e.WallNS), alone+time.Duration(e.IdleNS)
+		missing += time.Duration(e.LostNS)
 		if share := 100 * float64(e.IdleNS) / float64(e.WallNS); e.WallNS > 0 &&
 			math.Abs(share-g.Stages[i].IdlePct) > 1e-3 {
 			t.Errorf("%s, %s: idle %v %% in the head, %v %% in the exposure", name, g.Stages[i].Stage,
 				g.Stages[i].IdlePct, share)
 		}
 	}
-	var allWall, allIdle time.Duration
+	var allWall, allIdle, allLost time.Duration
 	for i := range a.Devices {
-		w, i := timeline(&a.Devices[i])
-		allWall, allIdle = allWall+w, allIdle+i
+		w, i, l := timeline(&a.Devices[i])
+		allWall, allIdle, allLost = allWall+w, allIdle+i, allLost+l
 	}
 	sameMeanStep(t, name, r, a, d, g, h)
-	if span != allWall || alone != allIdle {
-		t.Errorf("%s: triage has %v of %v idle, the timelines %v of %v", name, alone, span, allIdle, allWall)
+	if span != allWall || alone != allIdle || missing != allLost {
+		t.Errorf("%s: triage has %v of %v idle, %v not recorded, the timelines %v of %v, %v", name, alone, span, missing,
+			allIdle, allWall, allLost)
 	}
 	for k := range h.Ranks {
 		if h.Ranks[k].Device != d.ID || len(d.Passes) == 0 {
 			continue
 		}
 		x := &h.Ranks[k].Headroom
-		if time.Duration(x.WallNS) != wall || time.Duration(x.IdleNS) != idle || x.BusyNS+x.IdleNS != x.WallNS {
-			t.Errorf("%s: host has %v of %v idle, the timeline %v of %v", name, time.Duration(x.IdleNS),
-				time.Duration(x.WallNS), idle, wall)
+		if time.Duration(x.WallNS) != wall || time.Duration(x.IdleNS) != idle || time.Duration(x.LostNS) != lost ||
+			x.BusyNS+x.IdleNS+x.LostNS != x.WallNS {
+			t.Errorf("%s: host has %v of %v idle, %v not recorded, the timeline %v of %v, %v", name,
+				time.Duration(x.IdleNS), time.Duration(x.WallNS), time.Duration(x.LostNS), idle, wall, lost)
 		}
 		var caused int64
 		for _, c := range h.Ranks[k].Idle {
@@ -391,15 +398,18 @@ func sameMeanStep(t *testing.T, name string, r *strata.Report, a *layer.Analysis
 	}
 }
 
-// timeline is the time of all steps of a GPU, and how much of it is idle.
-func timeline(d *layer.Device) (wall, idle time.Duration) {
+// timeline is the time of all steps of a GPU, and how much of it is idle, or not recorded.
+func timeline(d *layer.Device) (wall, idle, lost time.Duration) {
 	for _, s := range d.Steps() {
-		wall += time.Duration(s.End - s.Start)
-		if s.Kernel == trace.None {
-			idle += time.Duration(s.End - s.Start)
+		took := time.Duration(s.End - s.Start)
+		switch wall += took; {
+		case s.Lost:
+			lost += took
+		case s.Idle():
+			idle += took
 		}
 	}
-	return wall, idle
+	return wall, idle, lost
 }
 
 // samePasses: stage, tokens and time of each pass.

@@ -97,6 +97,8 @@ type Report struct {
 	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`
+	// LostTime is the part of Wall of which the records are missing.
+	LostTime time.Duration `json:"not_recorded_ns,omitempty"`
 	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
 	// That of the host alone is smaller.
 	Headroom float64 `json:"headroom_at_most"`
@@ -161,9 +163,10 @@ type ReportPass struct {
 	Batch  int            `json:"batch"`    // requests; −1 unknown
 	Tokens int64          `json:"tokens"`   // −1 unknown
 	Start  trace.Time     `json:"start_ns"` // since the trace's first event
-	// Wall is until the next pass where that follows; Idle of it the GPU did nothing.
+	// Wall is until the next pass where that follows; Idle of it the GPU did nothing, and of Lost records are missing.
 	Wall time.Duration `json:"wall_ns"`
 	Idle time.Duration `json:"idle_ns"`
+	Lost time.Duration `json:"not_recorded_ns,omitempty"`
 	// Floor is the least time that the pass can take; 0, and absent in JSON, where it is not known.
 	Floor  time.Duration `json:"floor_ns,omitempty"`
 	Layers int           `json:"layers"`
@@ -254,6 +257,7 @@ type reportPart struct {
 	a      *layer.Analysis
 	d      *layer.Device   // nil where nothing ran on a GPU
 	wall   []time.Duration // by pass
+	lost   []time.Duration
 	idle   []time.Duration
 	copies []int                             // by pass: activities that are no kernels
 	chosen []int                             // passes whose operators are listed, one of a kind
@@ -354,6 +358,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
 	p := &reportPart{name: name, a: a, d: d, types: map[layer.Place]profile.LayerType{},
 		wall: make([]time.Duration, len(d.Passes)), idle: make([]time.Duration, len(d.Passes)),
+		lost:   make([]time.Duration, len(d.Passes)),
 		copies: make([]int, len(d.Passes))}
 	for k := range d.Kernels() {
 		if pass := k.Place().Pass; pass != trace.None && k.Event().Kind() != event.Kernel {
@@ -362,7 +367,9 @@ func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
 	}
 	for i, s := range d.Steps() {
 		p.wall[i] += time.Duration(s.End - s.Start)
-		if s.Kernel == trace.None {
+		if s.Lost {
+			p.lost[i] += time.Duration(s.End - s.Start)
+		} else if s.Idle() {
 			p.idle[i] += time.Duration(s.End - s.Start)
 		}
 	}
@@ -381,7 +388,7 @@ func (p *reportPart) rows(i int) []ReportPass {
 	for n := range p.d.Passes {
 		f := &p.d.Passes[n]
 		out = append(out, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch,
-			Tokens: f.Tokens, Start: f.Start, Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers,
+			Tokens: f.Tokens, Start: f.Start, Wall: p.wall[n], Idle: p.idle[n], Lost: p.lost[n], Layers: f.NumLayers,
 			Kernels: f.Kernels - p.copies[n], Activities: f.Kernels,
 			Partial: f.Partial, StepShare: p.d.StepShare(n), Confidence: f.Confidence,
 			Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note, Cold: f.Cold})
@@ -423,7 +430,7 @@ func (p *reportPart) choose() {
 			p.chosen = append(p.chosen, p.d.Steady.Pass)
 			continue
 		}
-		whole := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return p.d.Passes[i].Partial != "" })
+		whole := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return !p.d.Passes[i].Complete() })
 		longest := len(whole) == 0
 		if longest {
 			whole = all
@@ -484,6 +491,7 @@ func (r *Report) addTrace(i int, p *reportPart) {
 	for k := range rows {
 		r.Wall += rows[k].Wall
 		r.IdleTime += rows[k].Idle
+		r.LostTime += rows[k].Lost
 	}
 	r.Passes = append(r.Passes, rows...)
 }

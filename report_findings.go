@@ -286,7 +286,8 @@ func (r *Report) sentence() string {
 	if p := r.main(); p != nil && r.HostGPU != nil { // there are several
 		gpu = fmt.Sprintf("GPU %d", p.d.ID)
 	}
-	text := fmt.Sprintf("%s is busy %s%% %s.", gpu, table.Fixed(100*(1-idle), 1), of.Title())
+	lost := ratio(r.LostTime, r.Wall)
+	text := fmt.Sprintf("%s is busy %s%% %s.", gpu, table.Fixed(100*(1-idle-lost), 1), of.Title())
 	if idle >= hostBound {
 		most := "at most " + table.WithArticle(table.Times(r.Headroom, 2)) + " speedup"
 		if r.Headroom > mostHeadroom {
@@ -294,6 +295,9 @@ func (r *Report) sentence() string {
 		}
 		text = fmt.Sprintf("%s is idle %s%% %s; removing that gives %s.", gpu, table.Fixed(100*idle, 1), of.Title(),
 			most)
+	}
+	if lost > 0 {
+		text += fmt.Sprintf(" Records are missing for %s%% of it.", table.Fixed(100*lost, 1))
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {

@@ -307,6 +307,9 @@ func passNote(s ReportPass) string {
 	if s.Partial != "" {
 		notes = append(notes, layer.CutWords(s.Partial))
 	}
+	if s.Lost > 0 {
+		notes = append(notes, fmt.Sprintf("%s for %s", finding.LostGroup, table.Duration(s.Lost)))
+	}
 	return strings.Join(append(notes, table.Known(s.Model, s.Note)...), ", ")
 }
 

@@ -35,10 +35,10 @@ func (c *causeSums) total() (ns int64) {
 
 // timeSum is what the time of some steps is made of.
 type timeSum struct {
-	wall, busy int64
-	kernels    int64 // of busy, a kernel runs
-	idle       causeSums
-	paths      pathSums
+	wall, busy, lost int64
+	kernels          int64 // of busy, a kernel runs
+	idle             causeSums
+	paths            pathSums
 }
 
 // stepAccount is the time of one step on one device, from the end of the step before.
@@ -50,8 +50,9 @@ type stepAccount struct {
 
 // stepAccount is the account of a step, or of the window, that begins with its busy time.
 func (a *account) stepAccount(step *hostStep, s interval.Span) stepAccount {
-	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s),
-		busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
+	busy := interval.Covered(a.d.busy, s)
+	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s), busy: busy,
+		lost: interval.Covered(a.d.taken, s) - busy, kernels: interval.Covered(a.d.kernels, s)}}
 }
 
 // sumOf adds steps up.
@@ -59,6 +60,7 @@ func sumOf(steps []stepAccount) (sum timeSum) {
 	for i := range steps {
 		s := &steps[i]
 		sum.wall, sum.busy, sum.kernels = sum.wall+s.wall, sum.busy+s.busy, sum.kernels+s.kernels
+		sum.lost += s.lost
 		for c, ns := range s.idle {
 			sum.idle[c] += ns
 		}
@@ -290,8 +292,8 @@ func (a *account) findTop(n int) {
 			best, least = best[:n], best[n-1].Len()
 		}
 	}
-	for i := 1; i < len(a.d.busy); i++ {
-		g := interval.Span{Start: a.d.busy[i-1].End, End: a.d.busy[i].Start}
+	for i := 1; i < len(a.d.taken); i++ {
+		g := interval.Span{Start: a.d.taken[i-1].End, End: a.d.taken[i].Start}
 		if g.Len() <= least {
 			continue
 		}

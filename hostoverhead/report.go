@@ -38,10 +38,13 @@ func groupSums(idle []IdleCause) []groupSum {
 	return out
 }
 
+// idle is the idle time of the window.
+func (r *RankVerdict) idle() int64 { return r.WindowNS - r.BusyNS - r.LostNS }
+
 // outside names the largest cause of idle time outside of the steps, if the GPU is idle longer there than within them;
 // "" otherwise.
 func (r *RankVerdict) outside() string {
-	idle := r.WindowNS - r.BusyNS
+	idle := r.idle()
 	out := idle - r.Headroom.IdleNS
 	if len(r.Stages) == 0 || out <= r.Headroom.IdleNS {
 		return ""
@@ -230,9 +233,12 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 		}
 	}
 	rows = append(rows, []string{"all", "", nanos(h.IdleNS), percentOf(h.IdleNS, h.WallNS),
-		nanos(r.WindowNS - r.BusyNS), ""})
+		nanos(r.idle()), ""})
 	title := fmt.Sprintf("Time of %s: %s, busy %s (%s), idle %s", v.Basis.Span(), nanos(h.WallNS), nanos(h.BusyNS),
 		percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
+	if h.LostNS > 0 {
+		title += fmt.Sprintf(", %s %s (%s)", finding.LostGroup, nanos(h.LostNS), percentOf(h.LostNS, h.WallNS))
+	}
 	columns := []table.Column{table.Text("idle"), table.Text("cause"), table.Number("in " + v.Basis.Span()),
 		table.Number(v.Basis.Title()), table.Number("in the window"), table.Text("largest").Limit(narrowName)}
 	twice := !slices.ContainsFunc(rows, func(row []string) bool { return row[2] != row[4] })
@@ -429,7 +435,7 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 		}
 	}
 	slices.SortStableFunc(rows, func(x, y IdleName) int { return cmp.Compare(y.NS, x.NS) })
-	idle := d.WindowNS - d.BusyNS
+	idle := d.idle()
 	title := fmt.Sprintf("Gap ledger, %s: idle %s of %s, by what ran", d.name(), nanos(idle), nanos(d.WindowNS))
 	table.List(b, title, rows, listedNames, func(n IdleName) []string {
 		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), nanos(n.NS), percentOf(n.NS, idle),

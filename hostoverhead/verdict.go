@@ -64,8 +64,8 @@ func (d Doubts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS, and IdleNS =
-// HostNS + UnknownNS + what has other causes.
+// Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS + LostNS, and
+// IdleNS = HostNS + UnknownNS + what has other causes.
 type Headroom struct {
 	// of the steps, from the end of the one before; of the window without pauses where no steps are known
 	WallNS    int64 `json:"wall_ns"`
@@ -73,6 +73,8 @@ type Headroom struct {
 	IdleNS    int64 `json:"idle_ns"`    // part in which none does
 	HostNS    int64 `json:"host_ns"`    // part of IdleNS in which the host works or waits
 	UnknownNS int64 `json:"unknown_ns"` // part of IdleNS with an unknown cause
+	// LostNS is the part of which the records are missing: see [layer.Device.Damage].
+	LostNS int64 `json:"not_recorded_ns,omitempty"`
 	// Share is HostNS / WallNS.
 	Share float64 `json:"host_share"`
 	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound
@@ -170,13 +172,14 @@ type RankVerdict struct {
 	Verdict  Answer   `json:"verdict"`
 	Kernels  int      `json:"kernels"`
 	Steps    int      `json:"steps"`
-	WindowNS int64    `json:"window_ns"`           // from the first kernel's start to the last one's end
-	BusyNS   int64    `json:"busy_ns"`             // part in which a kernel runs
-	Exchange float64  `json:"exchange_ratio"`      // kernels that exchange data between GPUs / busy
-	Alone    float64  `json:"exchange_only_ratio"` // time in which only they run / busy
+	WindowNS int64    `json:"window_ns"`                 // from the first kernel's start to the last one's end
+	BusyNS   int64    `json:"busy_ns"`                   // part in which a kernel runs
+	LostNS   int64    `json:"not_recorded_ns,omitempty"` // part of which the records are missing
+	Exchange float64  `json:"exchange_ratio"`            // kernels that exchange data between GPUs / busy
+	Alone    float64  `json:"exchange_only_ratio"`       // time in which only they run / busy
 	Headroom Headroom `json:"headroom"`
 
-	// Idle holds every nanosecond of WindowNS − BusyNS once, by cause.
+	// Idle holds every nanosecond of WindowNS − BusyNS − LostNS once, by cause.
 	Idle []IdleCause `json:"idle"`
 	// Transfers is the part of BusyNS in which only copies and sets run; left out where there is none.
 	Transfers *IdleCause `json:"transfers,omitempty"`

@@ -46,6 +46,7 @@ type deviceWork struct {
 	pass    []int32         // the pass of each, −1 outside; nil where no passes were found
 	path    []uint8         // how each was launched
 	busy    []interval.Span // union of all, as [layer.Device.Timeline] has it
+	taken   []interval.Span // and of times of which the records are missing: the gaps lie between these
 	kernels []interval.Span // union of all but copies and sets
 	count   int             // of kernels and complete graph replays
 	threads []trace.ThreadIndex
@@ -214,6 +215,17 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 		d.pass = nil
 	}
 	d.busy, d.kernels = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.kernels)
+	d.taken = d.busy
+	if len(dev.Damage) > 0 {
+		d.taken = slices.Clone(d.busy)
+		for i := 1; i < len(d.busy); i++ {
+			from, to := d.busy[i-1].End, d.busy[i].Start
+			if dev.IsLost(layer.TimeSpan{Start: trace.Time(from), End: trace.Time(to)}) {
+				d.taken = append(d.taken, interval.Span{Start: from, End: to})
+			}
+		}
+		d.taken = interval.UnionInPlace(d.taken)
+	}
 	for th := range w.drives {
 		if w.drives.drive(trace.ThreadIndex(th), d.id) {
 			d.threads = append(d.threads, trace.ThreadIndex(th))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
@@ -85,6 +86,7 @@ type Device struct {
 	stepShares []float64                    // of the passes: how much of a step each is
 	stepEnds   []trace.Time                 // of the passes: where the next one starts, if that is after their end
 	waits      []HostWait                   // between steps
+	lost       []interval.Span              // when records are missing
 	layerEnds  map[int][]trace.Time         // by pass: those that were given, 0 where a layer ends with its last kernel
 	labels     map[classify.Category]string // of a category
 	keys       []classify.Category          // in order of first appearance; columns.category indexes them
@@ -312,6 +314,8 @@ type ForwardPass struct {
 	Confidence    float64 `json:"confidence"`
 	// Note is a remark for the table: cold start, growth, what is odd.
 	Note string `json:"note,omitempty"`
+	// Lost is how many records of kernels are missing in the pass: see [Device.Damage].
+	Lost int `json:"lost_kernels,omitempty"`
 	// Cold says that the pass is among the first of its model and takes longer than those of the same work that follow.
 	Cold bool `json:"cold,omitempty"`
 
@@ -322,6 +326,9 @@ type ForwardPass struct {
 
 // Wall is the time from the start of the first kernel to the end of the last.
 func (p *ForwardPass) Wall() time.Duration { return time.Duration(p.End - p.Start) }
+
+// Complete reports whether the recording has all of the pass: the window does not cut it, and no records are missing.
+func (p *ForwardPass) Complete() bool { return p.Partial == whole && p.Lost == 0 }
 
 // Basis is what the pass is: a step, or the window where nothing separates the passes in it.
 func (p *ForwardPass) Basis() finding.Basis {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
@@ -14,8 +15,8 @@ import (
 )
 
 // Damage is a place of a pass where records of kernels are missing: passes that run the same kernels have them, and
-// the GPU idles there as long as they would have taken. Profilers lose whole buffers of records. Kernels around the
-// place keep their layers; sums of the pass lack what is missing.
+// nothing is recorded there for as long as they would have taken. Profilers lose whole buffers of records. Kernels
+// around the place keep their layers, sums of the pass lack what is missing, and its time is neither busy nor idle.
 type Damage struct {
 	// Pass indexes Passes.
 	Pass int `json:"pass"`
@@ -28,7 +29,7 @@ type Damage struct {
 	NextOperator profile.Operator `json:"next_operator"`
 	// Kernels is how many are missing.
 	Kernels int `json:"kernels"`
-	// Idle is how long the GPU seems to idle there.
+	// Idle is how long the GPU seems to idle there: [Slice.Lost].
 	Idle time.Duration `json:"idle_ns"`
 }
 
@@ -58,6 +59,12 @@ const leastDamage = 4
 // damageNotes is how many places the notes name one by one.
 const damageNotes = 4
 
+// IsLost reports whether a time in which nothing is recorded to run is one of [Device.Damage].
+func (d *Device) IsLost(s TimeSpan) bool {
+	span := interval.Span{Start: int64(s.Start), End: int64(s.End)}
+	return len(d.lost) > 0 && interval.Covered(d.lost, span) == span.Len()
+}
+
 // listDamage notes where records are missing.
 func (a *Device) listDamage(w *work, results []ladder.Result) {
 	for p := range results {
@@ -77,14 +84,18 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 				d.NextOperator, _, _ = k.Operator()
 			}
 			if g.Before != ladder.None && g.After != ladder.None {
-				d.Idle = max(0, time.Duration(w.Act(g.After).Start()-w.Act(g.Before).End()))
+				hole := interval.Span{Start: int64(w.Act(g.Before).End()), End: int64(w.Act(g.After).Start())}
+				d.Idle = time.Duration(hole.Len())
+				a.lost = append(a.lost, hole)
 			}
+			a.Passes[p].Lost += g.Kernels
 			a.Damage = append(a.Damage, d)
 		}
 	}
 	if len(a.Damage) == 0 {
 		return
 	}
+	a.lost = interval.UnionInPlace(a.lost)
 	kernels := 0
 	for k, d := range a.Damage {
 		kernels += d.Kernels

@@ -18,11 +18,17 @@ type Slice struct {
 	End   trace.Time // exclusive
 	// Pass is the pass of the kernel that runs, or of the one that ends the idle time; None outside of passes.
 	Pass int
-	// Kernel is the number of the kernel that runs: of several at the same time the one that started first. None: idle.
+	// Kernel is the number of the kernel that runs: of several at the same time the one that started first. None: idle,
+	// or not recorded.
 	Kernel int32
-	// Next is the number of the kernel that ends the idle time; None where one runs.
+	// Next is the number of the kernel that ends the time in which none runs; None where one runs.
 	Next int32
+	// Lost says that kernels ran here of which the records are missing: see [Device.Damage].
+	Lost bool
 }
+
+// Idle reports whether nothing runs. Where records are missing, something did.
+func (s Slice) Idle() bool { return s.Kernel == trace.None && !s.Lost }
 
 // Timeline iterates over the time from the start of the device's first activity to the end of its last, in slices
 // that hold each nanosecond once, by start. Activities that take no time, and those that others cover, have no slice.
@@ -36,7 +42,8 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 				at = start
 			}
 			if start > at {
-				if !yield(Slice{Start: at, End: start, Pass: pass, Kernel: trace.None, Next: int32(i)}) {
+				if !yield(Slice{Start: at, End: start, Pass: pass, Kernel: trace.None, Next: int32(i),
+					Lost: d.IsLost(TimeSpan{at, start})}) {
 					return
 				}
 				at = start

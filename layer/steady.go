@@ -125,8 +125,13 @@ func nearestMedian(passes []ForwardPass) (nearest int) {
 		walls[p] = passes[p].Wall()
 	}
 	median := slices.Sorted(slices.Values(walls))[len(walls)/2]
+	// One of which records are missing represents the others only where none is whole.
+	intact := slices.ContainsFunc(passes, func(p ForwardPass) bool { return p.Lost == 0 })
 	for p, wall := range walls {
-		if (wall - median).Abs() < (walls[nearest] - median).Abs() {
+		if intact && passes[nearest].Lost > 0 && passes[p].Lost == 0 {
+			nearest = p
+		}
+		if (!intact || passes[p].Lost == 0) && (wall-median).Abs() < (walls[nearest]-median).Abs() {
 			nearest = p
 		}
 	}

@@ -116,6 +116,9 @@ func (d *Device) findWaits() {
 			before = s.Pass
 			continue
 		}
+		if s.Lost {
+			continue
+		}
 		if w.whole && time.Duration(s.End-s.Start) < Unnamed || !w.whole && before == s.Pass && before != trace.None {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
@@ -138,7 +139,11 @@ func gaps(a *layer.Device, minGap time.Duration) pftrace.Track {
 	for k := range a.Kernels() {
 		e := k.Event()
 		if k.Index() > 0 && time.Duration(e.Start()-end) >= minGap {
-			add(&tr, "gap", end, e.Start(), map[string]any{"before": e.Name()})
+			name := "gap"
+			if a.IsLost(layer.TimeSpan{Start: end, End: e.Start()}) {
+				name = finding.NotRecorded.String()
+			}
+			add(&tr, name, end, e.Start(), map[string]any{"before": e.Name()})
 		}
 		end = max(end, e.End())
 	}

@@ -16,11 +16,13 @@ import (
 
 // Exposure says which work of a stage's steps runs alone and which beside other
 // work. Each nanosecond of the steps is idle, exposed work of one category, or
-// shared by several: WallNS = IdleNS + SharedNS + the ExposedNS of all rows.
+// shared by several: WallNS = IdleNS + LostNS + SharedNS + the ExposedNS of all rows.
 type Exposure struct {
 	// of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
-	WallNS        int64   `json:"wall_ns"`
-	IdleNS        int64   `json:"idle_ns"`        // nothing runs
+	WallNS int64 `json:"wall_ns"`
+	IdleNS int64 `json:"idle_ns"` // nothing runs
+	// LostNS is time of which the records are missing: [layer.Slice.Lost].
+	LostNS        int64   `json:"not_recorded_ns,omitempty"`
 	SharedNS      int64   `json:"shared_ns"`      // kernels of several categories run
 	CompleteSteps float64 `json:"complete_steps"` // these steps, one that the window cuts as the part that it is
 	// Mixed says that the steps are of several models: a mean over them is that of no step.
@@ -129,16 +131,16 @@ func (s *sweep) to(t trace.Time) trace.Time {
 
 // exposureSums are the sums of several devices.
 type exposureSums struct {
-	pool               *activity.Pool
-	by                 layer.WaitingBy
-	wall, idle, shared int64
-	complete           float64 // counted passes, those that the window cuts as parts
-	mixed              bool    // they are of several models
-	steps, whole       int     // counted passes, and those of them that represent a trace without steps
-	categories         []*categorySums
-	categoryOf         []int32 // by kernel: index of categories
-	byKernel           map[int32]*exchange
-	alone              map[layerKey]*layerAlone // of the device at hand
+	pool                     *activity.Pool
+	by                       layer.WaitingBy
+	wall, idle, lost, shared int64
+	complete                 float64 // counted passes, those that the window cuts as parts
+	mixed                    bool    // they are of several models
+	steps, whole             int     // counted passes, and those of them that represent a trace without steps
+	categories               []*categorySums
+	categoryOf               []int32 // by kernel: index of categories
+	byKernel                 map[int32]*exchange
+	alone                    map[layerKey]*layerAlone // of the device at hand
 }
 
 // layerKey is one layer of one pass.
@@ -212,7 +214,11 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 			x.wall += int64(end - at)
 			switch len(s.running) {
 			case 0:
-				x.idle += int64(end - at)
+				if slice.Lost {
+					x.lost += int64(end - at)
+				} else {
+					x.idle += int64(end - at)
+				}
 			case 1:
 				x.addAlone(x.categories[s.running[0]], d, slice, at, end)
 			default:
@@ -308,8 +314,9 @@ func (x *exposureSums) bound() {
 }
 
 func (x *exposureSums) ledger() *Exposure {
-	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, CompleteSteps: x.complete,
-		Mixed: x.mixed, Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
+	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, LostNS: x.lost, SharedNS: x.shared, Steps: x.steps,
+		CompleteSteps: x.complete,
+		Mixed:         x.mixed, Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
 	for _, c := range x.categories {
 		if c.exposed+c.hidden == 0 {
 			continue

@@ -407,10 +407,13 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	rows, serial := x.Rows, percent(x.SharedNS, x.WallNS) < serialShare
 	if serial && x.SharedNS == 0 {
 		rest := "the rest is idle"
-		if x.IdleNS == 0 {
+		switch {
+		case x.LostNS > 0:
+			rest = fmt.Sprintf("the GPU is idle for %s", nanos(x.IdleNS))
+		case x.IdleNS == 0:
 			rest = "the GPU is never idle"
 		}
-		m.para("Kernels run one at a time for %s of %s; %s.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS), rest)
+		m.para("Kernels run one at a time for %s of %s; %s.", nanos(x.WallNS-x.IdleNS-x.LostNS), nanos(x.WallNS), rest)
 	} else if serial {
 		m.para("Kernels of several categories overlap for under %d%% %s; the GPU is idle for %s of %s.", serialShare,
 			x.Basis().Title(), nanos(x.IdleNS), nanos(x.WallNS))
@@ -450,6 +453,9 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	if !serial {
 		m.para("Of %s, kernels of several categories share %s; the GPU is idle for %s.", nanos(x.WallNS),
 			nanos(x.SharedNS), nanos(x.IdleNS))
+	}
+	if x.LostNS > 0 {
+		m.para("Records of kernels are missing for %s of %s.", nanos(x.LostNS), nanos(x.WallNS))
 	}
 	for _, r := range rows {
 		if why := r.waiting(x); why != "" {

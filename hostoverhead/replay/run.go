@@ -159,8 +159,9 @@ func (m *model) measured() []int64 {
 		}
 	}
 	out := m.steps(ends)
-	for p := range out { // a step with a pause in it, or of another kind than those around it, is none
-		if span := m.d.StepSpan(p); out[p] >= 0 && int64(m.d.StepTime(p)) != int64(span.End-span.Start) {
+	for p := range out { // a step with a pause in it, without records, or of another kind than those around it, is none
+		span, lost := m.d.StepSpan(p), m.d.Passes[p].Lost+m.d.Passes[p+1].Lost > 0
+		if out[p] >= 0 && (lost || int64(m.d.StepTime(p)) != int64(span.End-span.Start)) {
 			out[p] = -1
 		}
 	}

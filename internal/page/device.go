@@ -178,6 +178,9 @@ func (b *deviceBuilder) palette() {
 		}
 	}
 	b.cause(finding.NoCause)
+	if len(b.d.Damage) > 0 {
+		b.cause(finding.NotRecorded)
+	}
 	b.firstPs = len(b.t.Palette)
 	for i := range stageColours {
 		b.t.Palette = append(b.t.Palette, Colour{"pass", "--p" + strconv.Itoa(i)})
@@ -209,7 +212,7 @@ func CauseColour(c finding.Cause) string { return "--w" + strconv.Itoa(int(c)) }
 func (b *deviceBuilder) passes() {
 	idle := make([]int64, len(b.d.Passes))
 	for i, s := range b.d.Steps() {
-		if s.Kernel == trace.None {
+		if s.Idle() {
 			idle[i] += int64(s.End - s.Start)
 		}
 	}
@@ -409,6 +412,9 @@ func (b *deviceBuilder) gaps() {
 			continue
 		}
 		g := Gap{Start: b.at(s.Start), End: b.at(s.End), Cause: b.causes[finding.NoCause]}
+		if s.Lost {
+			g.Cause = b.causes[finding.NotRecorded]
+		}
 		if n := len(all); n > 0 && all[n-1].End == g.Start { // one idle time, cut where a pass begins
 			all[n-1].End = g.End
 			continue

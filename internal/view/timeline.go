@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -237,27 +238,18 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 
 // idle returns, for each pass, the part of its wall time in percent during which nothing runs on the device.
 func idle(a *layer.Device) []float64 {
-	spans := make([]interval.Span, 0, a.NumKernels())
-	for k := range a.Kernels() {
-		spans = append(spans, interval.Span{Start: int64(k.Event().Start()), End: int64(k.Event().End())})
-	}
-	busy := interval.UnionInPlace(spans)
-	before := make([]int64, len(busy)+1) // busy time before each
-	for k, s := range busy {
-		before[k+1] = before[k] + s.Len()
-	}
-	until := func(x trace.Time) time.Duration {
-		k := interval.From(busy, int64(x))
-		if k == len(busy) {
-			return time.Duration(before[k])
+	var spans []interval.Span
+	for s := range a.Timeline() {
+		if s.Idle() {
+			spans = append(spans, interval.Span{Start: int64(s.Start), End: int64(s.End)})
 		}
-		return time.Duration(before[k] + max(0, int64(x)-busy[k].Start))
 	}
 	out := make([]float64, len(a.Passes))
 	for p := range a.Passes {
 		fp := &a.Passes[p]
 		if wall := fp.Wall(); wall > 0 {
-			out[p] = 100 * float64(wall-until(fp.End)+until(fp.Start)) / float64(wall)
+			span := interval.Span{Start: int64(fp.Start), End: int64(fp.End)}
+			out[p] = 100 * float64(interval.Covered(spans, span)) / float64(wall)
 		}
 	}
 	return out
@@ -287,6 +279,7 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	note(fp.FromEnd, "layers count from the end, N unknown")
 	note(fp.Rows > fp.Tokens, fmt.Sprintf("%d rows run", fp.Rows)) // of graphs the tokens may be unknown
 	note(idle >= idleNote, fmt.Sprintf("GPU idle %.0f%%", idle))
+	note(fp.Lost > 0, table.Counted(fp.Lost, "record", "records")+" missing")
 	note(a.Steady.Holds(fp.Index), "steady")
 	note(true, a.ModelOf(fp.Index))
 	note(true, fp.Note)

@@ -109,13 +109,14 @@ func (c *comparison) strays(r *Report) string {
 	return ""
 }
 
-// trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has
-// none that is followed, passes end with their last kernel on both.
+// trim leaves out passes with missing records, first passes of a stage and those that nothing follows, where others
+// remain. Where one side has none that is followed, passes end with their last kernel on both.
 func (c *comparison) trim(cut []place) {
 	var own [2]chosen
 	all := true
 	for side, ch := range c.ch {
-		ch.dropFirst()
+		ch.drop(1, func(p *Pass) bool { return p.Lost > 0 })
+		ch.drop(2, func(p *Pass) bool { return p.First })
 		own[side] = *ch
 		all = own[side].followed(func(run, pass int) bool {
 			return slices.Contains(cut, place{side, run, pass})

@@ -495,7 +495,7 @@ func TestChosenPasses(t *testing.T) {
 	with := func(passes ...[]int) *chosen { return &chosen{side: sideOf(run, run), passes: passes} }
 	for want, c := range map[string]*chosen{"[[1 2] [1 2 3]]": with([]int{0, 1, 2}, []int{0, 1, 2, 3}),
 		"[[0 1] []]": with([]int{0, 1}, nil)} {
-		if c.dropFirst(); fmt.Sprint(c.passes) != want {
+		if c.drop(2, func(p *Pass) bool { return p.First }); fmt.Sprint(c.passes) != want {
 			t.Errorf("%v, want %s", c.passes, want)
 		}
 	}

@@ -31,6 +31,8 @@ const (
 	DoubtWork DoubtCode = "work"
 	// DoubtOneRow: one activity makes much of a run's GPU time where its peers say that it should not.
 	DoubtOneRow DoubtCode = "one-row"
+	// DoubtLost: records of kernels are missing in the passes that are compared, and the run has no others.
+	DoubtLost DoubtCode = "lost-records"
 )
 
 // A doubt is what is known of its code.
@@ -60,6 +62,10 @@ var doubtTable = []doubt{
 	{DoubtOneRow, "One activity decides", "Depends on one row",
 		"One activity makes up more than a tenth of a run's GPU time, and others of its name are short.",
 		"Record that run again."},
+	{DoubtLost, "Records of kernels are missing", "Lost records",
+		"Records of kernels are missing in the passes that are compared, and the run has no others: GPU work and operators " +
+			"seem to take less.",
+		"Record that run again, with a shorter window or a larger buffer of the profiler."},
 }
 
 // DoubtCodes lists them.
@@ -127,6 +133,14 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 		}
 	}
 	for i, ch := range c.ch {
+		records := 0
+		for _, pass := range ch.all() {
+			records += pass.Lost
+		}
+		if records > 0 {
+			add(DoubtLost, string("AB"[i]), "about %s missing in the compared passes of %s",
+				table.Counted(records, "record is", "records are"), table.Counted(ch.count(), "pass", "passes"))
+		}
 		if low, high, ok := bimodal(ch.runTimes()); ok {
 			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s",
 				table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))

@@ -223,12 +223,12 @@ var cascade = []struct {
 	name  string
 	class Class
 }{{"kernels", Memory}, {smallKernels, Latency}, {rowCopies, Latency}, {"exposed communication", Transfer},
-	{rowWaiting, Waiting}, {"between kernels", Waiting}, {rowBetween, Waiting}}
+	{rowWaiting, Waiting}, {"between kernels", Waiting}, {rowBetween, Waiting}, {rowLost, Waiting}}
 
 // partOf is the part of the waterfall that a row belongs to.
 func partOf(row string, c Class) string {
 	switch {
-	case row == rowWaiting || row == rowBetween || row == rowCopies:
+	case row == rowWaiting || row == rowBetween || row == rowLost || row == rowCopies:
 		return row
 	case c == Waiting || c == OfHost:
 		return "between kernels"

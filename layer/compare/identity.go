@@ -204,7 +204,7 @@ func isCut(r *Run, sigs []signature, at int) bool {
 	if pass.Partial != "" {
 		return true
 	}
-	if at != 0 && at != len(r.Passes)-1 {
+	if pass.Lost > 0 || at != 0 && at != len(r.Passes)-1 {
 		return false
 	}
 	for q := range r.Passes {

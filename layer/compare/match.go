@@ -79,11 +79,10 @@ func (c *chosen) walls() [][]float64 {
 	return out
 }
 
-// dropFirst leaves out first passes after a change of stage where two others remain in the run.
-func (c *chosen) dropFirst() {
-	const remain = 2
+// drop leaves out some passes of each run in which so many others remain.
+func (c *chosen) drop(remain int, of func(*Pass) bool) {
 	for r, passes := range c.passes {
-		kept := slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return c.side.Runs[r].Passes[p].First })
+		kept := slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return of(&c.side.Runs[r].Passes[p]) })
 		if len(kept) >= remain {
 			c.passes[r] = kept
 		}
@@ -287,7 +286,7 @@ func onlyPart(sides [2]*Side, ga, gb *group) bool {
 			pass := &run.Passes[at.pass]
 			layers = layers && pass.NumLayers > 0
 			sigs[side] = signatureOf(run, pass)
-			alone[side] = at.pass == 0 || at.pass == len(run.Passes)-1
+			alone[side] = pass.Lost == 0 && (at.pass == 0 || at.pass == len(run.Passes)-1)
 			n++
 		}
 		alone[side] = alone[side] && n == 1

@@ -20,6 +20,7 @@ import (
 const (
 	rowIdle    = "idle"          // no kernel runs inside the pass
 	rowBetween = "between steps" // no kernel runs up to the next pass
+	rowLost    = "not recorded"  // records of kernels are missing
 	rowWaiting = "waiting for ranks"
 	rowOthers  = "kernels outside passes"
 	rowCopies  = "copies and fills"
@@ -193,6 +194,8 @@ func (m *measurer) share(p int, s layer.Slice) {
 	mp, end := &m.passes[p], m.device.Passes[p].End
 	booked := time.Duration(s.End - s.Start)
 	switch {
+	case s.Lost:
+		m.book(mp, rowLost, Waiting, booked, 0)
 	case s.Kernel == trace.None:
 		inside := max(time.Duration(min(s.End, end)-s.Start), 0)
 		m.book(mp, rowIdle, Waiting, inside, 0)
@@ -368,7 +371,7 @@ func (m *measurer) shortest() time.Duration {
 
 func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
-	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial,
+	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial, Lost: fp.Lost,
 		Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
 		Parts: []PartTime{}, First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
 	for _, i := range slices.Sorted(maps.Keys(mp.parts)) {

@@ -136,8 +136,9 @@ type Pass struct {
 	// Model is the index of its model in Run.Models.
 	Model     int `json:"model"`
 	NumLayers int `json:"layers"`
-	// Partial says which end of it the window cuts off, "" for none.
+	// Partial says which end of it the window cuts off, "" for none. Lost is how many records of kernels are missing.
 	Partial string      `json:"partial,omitempty"`
+	Lost    int         `json:"lost,omitempty"`
 	Stage   layer.Stage `json:"stage"`
 	Batch   int64       `json:"batch"`  // −1 unknown
 	Tokens  int64       `json:"tokens"` // −1 unknown

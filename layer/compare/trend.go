@@ -67,7 +67,7 @@ func (r *TrendRun) point(operator string, stages []layer.Stage) TrendPoint {
 	var sum, n time.Duration
 	for i := range r.Run.Passes {
 		pass := &r.Run.Passes[i]
-		if pass.Partial != "" || pass.First || !pass.Followed || !slices.Contains(stages, pass.Stage) {
+		if pass.Partial != "" || pass.Lost > 0 || pass.First || !pass.Followed || !slices.Contains(stages, pass.Stage) {
 			continue
 		}
 		n++

@@ -2,7 +2,7 @@ package finding
 
 import "github.com/llmstrata/strata/internal/vocabulary"
 
-// Cause is why a GPU is idle. Every nanosecond of idle time has exactly one.
+// Cause is why a GPU is idle, or seems so. Every nanosecond in which nothing is recorded to run has exactly one.
 type Cause uint8
 
 // The causes, in report order. More may be added.
@@ -48,6 +48,9 @@ const (
 	NoRequests
 	// Profiler: the profiler flushes or instruments on that thread.
 	Profiler
+	// NotRecorded: something ran, and the profiler lost the records of it. This is no idle time: sums of idle time leave
+	// it out.
+	NotRecorded
 	// UnknownCause: the trace does not say.
 	UnknownCause
 
@@ -69,11 +72,12 @@ const (
 	TransferGroup
 	RequestsGroup
 	ProfilerGroup
+	LostGroup
 	UnknownGroup
 )
 
 var groups = vocabulary.New[Group]("group of causes", "", "host work", "host waiting", "GPU dispatch", "queued work late",
-	"other ranks", "transfers", "no requests", "profiler", "unknown")
+	"other ranks", "transfers", "no requests", "profiler", "not recorded", "unknown")
 
 // Groups lists all groups but NoGroup, in report order.
 func Groups() []Group { return groups.All(NoGroup + 1) }
@@ -206,6 +210,11 @@ var causes = [NumCauses]row[CauseInfo]{
 		"the profiler's own work keeps the GPU waiting",
 		Advice{Do: "Record fewer activities, or a shorter window: without the profiler this time is not " +
 			"lost."}, "", "#8e8aac"}},
+	NotRecorded: {"not-recorded", CauseInfo{LostGroup, "Records of kernels are missing",
+		"Other passes, or other layers, run kernels here: the profiler lost their records. This time counts as neither " +
+			"busy nor idle.",
+		"records of kernels are missing",
+		Advice{Do: "Record a shorter window, or raise the profiler's buffer size."}, "", "#b3a6a0"}},
 	UnknownCause: {"unknown", CauseInfo{UnknownGroup, "Idle time without a known cause",
 		"The trace does not say: no launch for the next kernel, nothing recorded for long, or host callbacks.",
 		"the GPU is idle for no known cause",

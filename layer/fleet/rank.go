@@ -102,13 +102,13 @@ type Step struct {
 	Stage    finding.Stage `json:"stage"`
 	Tokens   int64         `json:"tokens"`
 	Requests int64         `json:"requests"`
-	Partial  bool          `json:"partial,omitempty"` // the window cuts it
+	Partial  bool          `json:"partial,omitempty"` // the window cuts it, or records are missing
 	// Start is since Rank.Clock. Wall is the time to the start of the next step, Busy the part in which a kernel
 	// runs.
 	Start int64 `json:"start_ns"`
 	Wall  int64 `json:"wall_ns"`
 	Busy  int64 `json:"busy_ns"`
-	// Idle adds up to Wall − Busy where the causes are known. Operators are the times of all kernels but collectives.
+	// Idle adds up to Wall − Busy where the causes are known and no records are missing. Operators are the times of all kernels but collectives.
 	Idle      []CauseTime `json:"idle,omitempty"`
 	Operators []Named     `json:"operators,omitempty"`
 	// Call, At and Took are the collectives in the order in which they ran: index in Rank.Calls, start since

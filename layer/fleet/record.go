@@ -37,7 +37,7 @@ func (r *Rank) Record(d *layer.Device) {
 	for p := range d.Passes {
 		fp := &d.Passes[p]
 		steps[p] = Step{Number: trace.None, Stage: fp.Stage, Tokens: fp.Tokens, Requests: int64(fp.Batch),
-			Partial: fp.Partial != "", Start: int64(fp.Start)}
+			Partial: !fp.Complete(), Start: int64(fp.Start)}
 		if fp.Annotation != nil {
 			steps[p].Number = fp.Annotation.Index
 		}

@@ -137,7 +137,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 }
 
 // given is the time of a pass that no kernel of its own takes.
-type given struct{ inside, after, others time.Duration }
+type given struct{ inside, after, others, lost time.Duration }
 
 // divide gives each instant of each pass to a kernel, or to idle time, as the device's timeline has it.
 func (w *walk) divide() {
@@ -147,6 +147,8 @@ func (w *walk) divide() {
 	for p, s := range d.Steps() {
 		g, took := &w.given[p], time.Duration(s.End-s.Start)
 		switch {
+		case s.Lost:
+			g.lost += took
 		case s.Kernel == trace.None:
 			inside := max(0, time.Duration(min(s.End, d.Passes[p].End)-s.Start))
 			g.inside += inside

@@ -208,6 +208,8 @@ func (r *measured) named(out []Share) []Share {
 		{Name: "kernels of no known operator", Time: r.booked[unplaced], group: unplaced},
 		{Name: "other, outside layers", Time: r.booked[outside], group: outside},
 		{Name: "kernels outside passes", Time: r.given.others, group: groups},
+		{Name: "not recorded", Time: r.given.lost, Note: table.Counted(r.walk.device.Passes[r.pass.Index].Lost,
+			"record is", "records are") + " missing", group: groups},
 		{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
 		{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups},
 	}...)

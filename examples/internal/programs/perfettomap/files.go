@@ -159,7 +159,7 @@ func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID
 			keep = append(keep, k.Event().ID())
 		}
 	}
-	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Partial == "" }) {
+	if !slices.ContainsFunc(passes, func(p int) bool { return a.Passes[p].Complete() }) {
 		env.Notef("the recording cuts every pass in the slice; to number its layers in the slice, too, keep a complete " +
 			"pass beside it with --slice-passes")
 	}

@@ -39,7 +39,10 @@ func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every 
 		tracks := perfetto.Tracks(d, minGap)
 		for k := range v.Ranks {
 			if v.Ranks[k].Device == d.ID {
-				tracks[len(tracks)-1].Spans = causedGaps(v.Ranks[k].Top, minGap)
+				gaps := &tracks[len(tracks)-1].Spans
+				*gaps = slices.DeleteFunc(*gaps, func(s pftrace.Span) bool { return s.Name != finding.NotRecorded.String() })
+				*gaps = append(*gaps, causedGaps(v.Ranks[k].Top, minGap)...)
+				slices.SortFunc(*gaps, func(a, b pftrace.Span) int { return cmp.Compare(a.Start, b.Start) })
 			}
 		}
 		if every && len(an.Devices) > 1 {
@@ -62,7 +65,7 @@ func countGaps(d *layer.Device, minGap time.Duration) (n int) {
 	}
 	for s := range d.Timeline() {
 		switch {
-		case s.Kernel != trace.None:
+		case !s.Idle():
 			count()
 			from, to = s.End, s.End
 		case s.Start == to: // an activity that takes no time parts a gap in two slices
@@ -75,8 +78,8 @@ func countGaps(d *layer.Device, minGap time.Duration) (n int) {
 	return n
 }
 
-// causedGaps are the gaps of at least minGap in which nothing runs on the device, in order, named by what took most
-// of each, with all causes.
+// causedGaps are the gaps of at least minGap in which nothing runs on the device, named by what took most of each, with
+// all causes.
 func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 	var out []pftrace.Span
 	for i := range gaps {
@@ -100,6 +103,5 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 		out = append(out, pftrace.Span{Name: "gap: " + largest.String(), Start: start, End: start + trace.Time(g.NS),
 			Args: args})
 	}
-	slices.SortFunc(out, func(a, b pftrace.Span) int { return cmp.Compare(a.Start, b.Start) })
 	return out
 }
