@@ -97,7 +97,7 @@ type Report struct {
 	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`
-	// LostTime is the part of Wall of which the records are missing.
+	// LostTime is the part of Wall without records: see [layer.Device.Damage].
 	LostTime time.Duration `json:"not_recorded_ns,omitempty"`
 	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
 	// That of the host alone is smaller.

@@ -52,7 +52,7 @@ type stepAccount struct {
 func (a *account) stepAccount(step *hostStep, s interval.Span) stepAccount {
 	busy := interval.Covered(a.d.busy, s)
 	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s), busy: busy,
-		lost: interval.Covered(a.d.taken, s) - busy, kernels: interval.Covered(a.d.kernels, s)}}
+		lost: interval.Covered(a.d.taken(), s) - busy, kernels: interval.Covered(a.d.kernels, s)}}
 }
 
 // sumOf adds steps up.
@@ -292,8 +292,8 @@ func (a *account) findTop(n int) {
 			best, least = best[:n], best[n-1].Len()
 		}
 	}
-	for i := 1; i < len(a.d.taken); i++ {
-		g := interval.Span{Start: a.d.taken[i-1].End, End: a.d.taken[i].Start}
+	for i := 1; i < len(a.d.taken()); i++ {
+		g := interval.Span{Start: a.d.taken()[i-1].End, End: a.d.taken()[i].Start}
 		if g.Len() <= least {
 			continue
 		}

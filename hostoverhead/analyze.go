@@ -173,7 +173,7 @@ func (a *account) verdict(label string) *RankVerdict {
 	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
 	r := &RankVerdict{Rank: label, Path: w.t.Meta().Shown(), Device: d.id, GPU: d.layers.GPU, Kernels: d.count,
 		Steps: a.found, CompleteSteps: a.complete(a.steps), Mean: a.mean(),
-		WindowNS: d.window().Len(), BusyNS: busy, LostNS: interval.Total(d.taken) - busy, Exchange: ratio(d.exchange, busy),
+		WindowNS: d.window().Len(), BusyNS: busy, LostNS: interval.Total(d.taken()) - busy, Exchange: ratio(d.exchange, busy),
 		Alone:    ratio(kernels-d.compute, busy),
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(),
 		Paths: all.paths.list(all.wall), Drains: a.drainList(),

@@ -55,8 +55,8 @@ func bucketOf(ns int64) int {
 // gapClasses are the classes of the device's gaps, each with the cause that takes most of its time.
 func (a *account) gapClasses() []GapBucket {
 	out := slices.Clone(buckets)
-	for i := 1; i < len(a.d.taken); i++ {
-		ns := a.d.taken[i].Start - a.d.taken[i-1].End
+	for i := 1; i < len(a.d.taken()); i++ {
+		ns := a.d.taken()[i].Start - a.d.taken()[i-1].End
 		if ns <= rounding {
 			continue
 		}
@@ -64,7 +64,7 @@ func (a *account) gapClasses() []GapBucket {
 		b.Count++
 		b.TotalNS += ns
 	}
-	idle := a.d.window().Len() - interval.Total(a.d.taken)
+	idle := a.d.window().Len() - interval.Total(a.d.taken())
 	for i := range out {
 		largest, ns := a.byGap[i].largest(false)
 		out[i].Share = ratio(out[i].TotalNS, idle)

@@ -168,7 +168,7 @@ const mostParts = 8
 // partsOf cuts the idle time of devices so that n goroutines have one each, as far as there is enough of it.
 func partsOf(devices []*deviceWork, n int) (parts []idlePart) {
 	for _, d := range devices {
-		parts = append(parts, d.parts(min(n/len(devices), len(d.taken)/leastGaps, mostParts))...)
+		parts = append(parts, d.parts(min(n/len(devices), len(d.taken())/leastGaps, mostParts))...)
 	}
 	return parts
 }
@@ -176,7 +176,7 @@ func partsOf(devices []*deviceWork, n int) (parts []idlePart) {
 // parts cuts the idle time of a device into n parts of as many gaps, into one where n is less.
 func (d *deviceWork) parts(n int) (parts []idlePart) {
 	n = max(n, 1)
-	gaps := len(d.taken) - 1
+	gaps := len(d.taken()) - 1
 	for i := range n {
 		parts = append(parts, idlePart{d, 1 + i*gaps/n, 1 + (i+1)*gaps/n})
 	}
@@ -249,7 +249,7 @@ type gapWalker struct {
 func (l *ledger) walker(part idlePart) gapWalker {
 	w := gapWalker{l: l, idlePart: part, lastEnd: math.MinInt64}
 	if part.from < part.to {
-		w.kernel, _ = slices.BinarySearchFunc(part.d.acts, part.d.taken[part.from-1].Start, func(row int32, t int64) int {
+		w.kernel, _ = slices.BinarySearchFunc(part.d.acts, part.d.taken()[part.from-1].Start, func(row int32, t int64) int {
 			return cmp.Compare(int64(l.w.t.LaneAt(event.LaneGPU, int(row)).Start()), t)
 		})
 	}
@@ -261,7 +261,7 @@ func (w *gapWalker) gaps(out []gap) []gap {
 	d := w.d
 	at := func(i int) trace.Event { return w.l.w.t.LaneAt(event.LaneGPU, int(d.acts[i])) }
 	for ; w.from < w.to && len(out) < gapsAtOnce; w.from++ {
-		g := gap{d: d, span: interval.Span{Start: d.taken[w.from-1].End, End: d.taken[w.from].Start}}
+		g := gap{d: d, span: interval.Span{Start: d.taken()[w.from-1].End, End: d.taken()[w.from].Start}}
 		for ; w.kernel < len(d.acts); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
 			e := at(w.kernel)
 			if int64(e.Start()) >= g.span.End {

@@ -73,7 +73,7 @@ type Headroom struct {
 	IdleNS    int64 `json:"idle_ns"`    // part in which none does
 	HostNS    int64 `json:"host_ns"`    // part of IdleNS in which the host works or waits
 	UnknownNS int64 `json:"unknown_ns"` // part of IdleNS with an unknown cause
-	// LostNS is the part of which the records are missing: see [layer.Device.Damage].
+	// LostNS is the part without records: see [layer.Device.Damage].
 	LostNS int64 `json:"not_recorded_ns,omitempty"`
 	// Share is HostNS / WallNS.
 	Share float64 `json:"host_share"`
@@ -174,7 +174,7 @@ type RankVerdict struct {
 	Steps    int      `json:"steps"`
 	WindowNS int64    `json:"window_ns"`                 // from the first kernel's start to the last one's end
 	BusyNS   int64    `json:"busy_ns"`                   // part in which a kernel runs
-	LostNS   int64    `json:"not_recorded_ns,omitempty"` // part of which the records are missing
+	LostNS   int64    `json:"not_recorded_ns,omitempty"` // part without records
 	Exchange float64  `json:"exchange_ratio"`            // kernels that exchange data between GPUs / busy
 	Alone    float64  `json:"exchange_only_ratio"`       // time in which only they run / busy
 	Headroom Headroom `json:"headroom"`

@@ -46,7 +46,7 @@ type deviceWork struct {
 	pass    []int32         // the pass of each, −1 outside; nil where no passes were found
 	path    []uint8         // how each was launched
 	busy    []interval.Span // union of all, as [layer.Device.Timeline] has it
-	taken   []interval.Span // and of times of which the records are missing: the gaps lie between these
+	lossy   []interval.Span // what taken returns where records are missing
 	kernels []interval.Span // union of all but copies and sets
 	count   int             // of kernels and complete graph replays
 	threads []trace.ThreadIndex
@@ -215,16 +215,15 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 		d.pass = nil
 	}
 	d.busy, d.kernels = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.kernels)
-	d.taken = d.busy
 	if len(dev.Damage) > 0 {
-		d.taken = slices.Clone(d.busy)
+		d.lossy = slices.Clone(d.busy)
 		for i := 1; i < len(d.busy); i++ {
 			from, to := d.busy[i-1].End, d.busy[i].Start
 			if dev.IsLost(layer.TimeSpan{Start: trace.Time(from), End: trace.Time(to)}) {
-				d.taken = append(d.taken, interval.Span{Start: from, End: to})
+				d.lossy = append(d.lossy, interval.Span{Start: from, End: to})
 			}
 		}
-		d.taken = interval.UnionInPlace(d.taken)
+		d.lossy = interval.UnionInPlace(d.lossy)
 	}
 	for th := range w.drives {
 		if w.drives.drive(trace.ThreadIndex(th), d.id) {
@@ -232,6 +231,14 @@ func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 		}
 	}
 	return d
+}
+
+// taken is when the device was busy, or records are missing: idle time lies between.
+func (d *deviceWork) taken() []interval.Span {
+	if d.lossy != nil {
+		return d.lossy
+	}
+	return d.busy
 }
 
 // window is the span from the device's first kernel start to its last kernel

@@ -23,7 +23,7 @@ type Slice struct {
 	Kernel int32
 	// Next is the number of the kernel that ends the time in which none runs; None where one runs.
 	Next int32
-	// Lost says that kernels ran here of which the records are missing: see [Device.Damage].
+	// Lost says that kernels ran here whose records are missing: see [Device.Damage].
 	Lost bool
 }
 

@@ -125,7 +125,7 @@ func nearestMedian(passes []ForwardPass) (nearest int) {
 		walls[p] = passes[p].Wall()
 	}
 	median := slices.Sorted(slices.Values(walls))[len(walls)/2]
-	// One of which records are missing represents the others only where none is whole.
+	// A pass that lacks records represents the others only where all do.
 	intact := slices.ContainsFunc(passes, func(p ForwardPass) bool { return p.Lost == 0 })
 	for p, wall := range walls {
 		if intact && passes[nearest].Lost > 0 && passes[p].Lost == 0 {

@@ -21,7 +21,7 @@ type Exposure struct {
 	// of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
 	WallNS int64 `json:"wall_ns"`
 	IdleNS int64 `json:"idle_ns"` // nothing runs
-	// LostNS is time of which the records are missing: [layer.Slice.Lost].
+	// LostNS is time without records: [layer.Slice.Lost].
 	LostNS        int64   `json:"not_recorded_ns,omitempty"`
 	SharedNS      int64   `json:"shared_ns"`      // kernels of several categories run
 	CompleteSteps float64 `json:"complete_steps"` // these steps, one that the window cuts as the part that it is

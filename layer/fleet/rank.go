@@ -108,7 +108,8 @@ type Step struct {
 	Start int64 `json:"start_ns"`
 	Wall  int64 `json:"wall_ns"`
 	Busy  int64 `json:"busy_ns"`
-	// Idle adds up to Wall − Busy where the causes are known and no records are missing. Operators are the times of all kernels but collectives.
+	// Idle adds up to Wall − Busy where the causes are known and no records are missing. Operators are the times of all
+	// kernels but collectives.
 	Idle      []CauseTime `json:"idle,omitempty"`
 	Operators []Named     `json:"operators,omitempty"`
 	// Call, At and Took are the collectives in the order in which they ran: index in Rank.Calls, start since
