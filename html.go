@@ -133,7 +133,7 @@ func waits(gaps []hostoverhead.Gap) []page.Wait {
 
 // sourceLines returns what says most about where a kernel comes from.
 func sourceLines(a *layer.Analysis) func(layer.Kernel) string {
-	sources := triage.Sources(a.Trace())
+	sources := triage.Sources(a)
 	return func(k layer.Kernel) string {
 		if m := k.ModelLine(); m.Line != "" {
 			return m.String()

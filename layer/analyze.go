@@ -90,7 +90,7 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels,
 		Health: t.Health(), Profile: p,
 		Config: opts.Config, trace: t, opts: opts, facts: make([]*classify.Facts, t.NumNames()),
-		lines: &modelLines{frameworks: frameworks}}
+		lines: &modelLines{frameworks: frameworks, names: t.NumNames()}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
 	if a.found = findOnce(t, p, opts.Rules); a.found.work != nil {
 		a.works = make([]classify.Category, t.NumNames())

@@ -216,8 +216,8 @@ func TestFramesTellOfLaunches(t *testing.T) {
 			frames = append(frames, onCPU(kind, at(f, i+1), 1000+int64(i), 2000-int64(i)))
 		}
 		tr := kernelsAt(frames, "a", 1500)
-		l := &modelLines{frameworks: framework.All()}
-		says := l.of(tr.LaneAt(event.LaneGPU, 0).Launch())
+		l := &modelLines{frameworks: framework.All(), names: tr.NumNames()}
+		says := l.of(tr.LaneAt(event.LaneGPU, 0).Frame())
 		if got := says.line + " " + string(says.stage) + " " + says.module; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/outward"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -43,7 +42,7 @@ func (k Kernel) ModelLine() ModelLine {
 	if !tw.Launch.Valid() {
 		return ModelLine{}
 	}
-	at := k.d.analysisOf(tw).lines.of(tw.Launch)
+	at := k.d.analysisOf(tw).lines.of(tw.Launch.Frame())
 	m := ModelLine{Line: at.line, Module: at.module}
 	if tw.How == HowLaunch || k.Place().Pass == trace.None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
 		return m
@@ -83,22 +82,49 @@ func (a *Device) stageOf(tw Twin) Stage {
 	return StageUnknown
 }
 
-// launchLine is what the frames around a launch say, of each thing the innermost that does.
-type launchLine struct {
-	kind             int // of the file that line is of
-	line, fn, module string
-	stage            Stage // that the functions name; StageUnknown where none does
+// SourceFrame returns the name of the frame that says most about where work comes from, of a Python frame and those
+// around it: code of servers over models' over libraries', the innermost among equals; 0 where none has a source line.
+func (a *Analysis) SourceFrame(innermost trace.Event, replay bool) trace.NameID {
+	says := a.lines.of(innermost)
+	if replay {
+		return says.replayed.name
+	}
+	return says.launched.name
 }
 
-// modelLines finds the model lines of one trace's launches. Each name is looked at once below the same others: traces
+// frameLine is what some frames say, of each thing the innermost that does.
+type frameLine struct {
+	kind               int // of the file that line is of
+	line, fn, module   string
+	stage              Stage // that the functions name; StageUnknown where none does
+	launched, replayed rankedName
+}
+
+// rankedName is the frame that says most about where work comes from.
+type rankedName struct {
+	name trace.NameID
+	rank framework.Rank
+}
+
+// inside is the frame or one inside of it.
+func (f rankedName) inside(name trace.NameID, r framework.Rank) rankedName {
+	if r > framework.RankNoise && r >= f.rank {
+		return rankedName{name, r}
+	}
+	return f
+}
+
+// modelLines finds what the frames of one trace say. Each name is looked at once below the same others: traces
 // have few names, and thousands of launches below the same frames. Safe for concurrent use.
 type modelLines struct {
 	frameworks []framework.Framework
+	names      int // of the trace
 	sync.Mutex
-	lines  []launchLine // the distinct ones; [0] is of no frames
-	ids    map[launchLine]int32
+	lines  []frameLine // the distinct ones; [0] is of no frames
+	ids    map[frameLine]int32
 	steps  map[frameStep]int32 // what frames say, as those around them and their own names do
-	frames outward.Memory[int32]
+	last   []lastStep          // by name
+	frames outward[int32]
 }
 
 // frameStep is a frame inside of others, by what these say.
@@ -107,29 +133,38 @@ type frameStep struct {
 	name   trace.NameID
 }
 
-// of returns the line of a launch.
-func (l *modelLines) of(launch trace.Event) launchLine {
+// lastStep is the last step of frames of a name: most calls of a function come from one line.
+type lastStep struct{ around, says int32 }
+
+// of returns what a frame and those around it say.
+func (l *modelLines) of(innermost trace.Event) frameLine {
 	l.Lock()
 	defer l.Unlock()
 	if l.lines == nil {
-		l.lines, l.ids, l.steps = []launchLine{{stage: StageUnknown}}, map[launchLine]int32{}, map[frameStep]int32{}
+		l.lines, l.ids, l.steps = []frameLine{{stage: StageUnknown}}, map[frameLine]int32{}, map[frameStep]int32{}
+		l.last = slices.Repeat([]lastStep{{around: -1}}, l.names)
 	}
-	return l.lines[l.frames.Of(launch.Frame(), l.step)]
+	return l.lines[l.frames.of(innermost, l.step)]
 }
 
 // step is the number of what a frame says inside of others.
 func (l *modelLines) step(around int32, f trace.Event) int32 {
 	step := frameStep{around, f.NameID()}
+	last := &l.last[step.name]
+	if last.around == around {
+		return last.says
+	}
 	line, ok := l.steps[step]
 	if !ok {
 		line = l.line(l.inside(l.lines[around], f))
 		l.steps[step] = line
 	}
+	*last = lastStep{around, line}
 	return line
 }
 
 // line is the number of what frames say.
-func (l *modelLines) line(says launchLine) int32 {
+func (l *modelLines) line(says frameLine) int32 {
 	id, ok := l.ids[says]
 	if !ok {
 		id = int32(len(l.lines))
@@ -139,7 +174,7 @@ func (l *modelLines) line(says launchLine) int32 {
 }
 
 // inside is what a frame says, and what those around it do where it says nothing.
-func (l *modelLines) inside(says launchLine, f trace.Event) launchLine {
+func (l *modelLines) inside(says frameLine, f trace.Event) frameLine {
 	if f.Kind() == event.Module {
 		says.module = modulePath(f)
 	}
@@ -147,7 +182,12 @@ func (l *modelLines) inside(says launchLine, f trace.Event) launchLine {
 	if ok && name.Written() {
 		says.kind, says.line, says.fn = framework.NoModelFile, "", "" // the line is where the compiled function begins
 	}
-	if !ok || name.Generated() {
+	if !ok {
+		return says
+	}
+	says.launched = says.launched.inside(f.NameID(), name.Rank(false))
+	says.replayed = says.replayed.inside(f.NameID(), name.Rank(true))
+	if name.Generated() {
 		return says
 	}
 	if stage := Stage(framework.StageOfFunction(name.Func)); stage != StageUnknown {

@@ -183,7 +183,11 @@ func ExampleBundle() {
 // Sources shows where single kernels come from.
 func ExampleSources() {
 	tr := demoTrace().Trace
-	source := triage.Sources(tr)
+	an, err := layer.Analyze(context.Background(), tr, layer.Options{})
+	if err != nil {
+		panic(err)
+	}
+	source := triage.Sources(an)
 	for act := range tr.Events(event.LaneGPU) {
 		if strings.HasPrefix(act.Name(), "fused_moe") {
 			fmt.Println(act.Name(), source(act))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -38,7 +39,7 @@ const modelUtils = "utils"
 func (a *analysis) findModelFiles() {
 	var out []string
 	add := func(frame string) {
-		fr, ok := activity.ParseFrame(frame)
+		fr, ok := framework.ParseFrame(frame)
 		i := strings.LastIndex(fr.Path, "models/")
 		if !ok || i < 0 {
 			return

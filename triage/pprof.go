@@ -30,7 +30,7 @@ func (r *Report) WriteProfile(w io.Writer) error {
 		return fmt.Errorf("%w: the report was not made by Analyze", errNoTrace)
 	}
 	b := &profileBuilder{a: a, own: activity.NewPool(),
-		traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
+		traces: map[*activity.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
 	for _, wk := range a.formal {
 		b.add(wk)
 	}
@@ -72,7 +72,7 @@ type profileBuilder struct {
 	stacks intern.Keys[stackNode]
 	keys   intern.Keys[sampleKey]
 	values [][2]int64 // by key: launches, ns
-	traces map[*trace.Trace]*traceStacks
+	traces map[*activity.Trace]*traceStacks
 	twins  map[[2]trace.Event]stackID
 
 	out       *profile.Profile
@@ -83,15 +83,26 @@ type profileBuilder struct {
 type traceStacks struct {
 	finder *activity.Sites
 	memo   []stackID // per Python frame: stack + 2, 0 not asked yet
+	shown  []bool    // per name: a frame with a source line that not every call goes through
 }
 
-func (b *profileBuilder) stacksOf(t *trace.Trace) *traceStacks {
-	s := b.traces[t]
+func (b *profileBuilder) stacksOf(w *activity.Trace) *traceStacks {
+	s := b.traces[w]
 	if s == nil {
-		s = &traceStacks{activity.NewSites(b.own, t), make([]stackID, t.Len(event.LanePython))}
-		b.traces[t] = s
+		s = &traceStacks{activity.NewSites(b.own, w.Analysis), make([]stackID, w.Trace.Len(event.LanePython)),
+			make([]bool, w.Trace.NumNames())}
+		for i := range s.shown {
+			_, s.shown[i] = shownFrame(w.Trace.Name(trace.NameID(i)))
+		}
+		b.traces[w] = s
 	}
 	return s
+}
+
+// shownFrame takes the name of a frame apart if it has a source line that not every call goes through.
+func shownFrame(name string) (framework.Frame, bool) {
+	fr, ok := framework.ParseFrame(name)
+	return fr, ok && fr.Rank(false) > framework.RankNoSignal
 }
 
 func (b *profileBuilder) stack(outer stackID, site int32) stackID {
@@ -127,7 +138,7 @@ func (b *profileBuilder) stackFor(w *activity.Trace, act *activity.Activity, e t
 	id := noStack
 	switch {
 	case act.From == activity.FromOp || act.From == activity.FromLaunch:
-		id = b.launchStack(b.stacksOf(w.Trace), e, act.From)
+		id = b.launchStack(b.stacksOf(w), e, act.From)
 	case act.From == activity.FromAlignment && act.Site > activity.SiteFromPrefill:
 		id = b.twinStack(w, k)
 		if act.Stage == activity.StageDecode {
@@ -158,7 +169,7 @@ func (b *profileBuilder) twinStack(w *activity.Trace, k layer.Kernel) stackID {
 			_, _, from := s.finder.Of(tw.Kernel)
 			id = b.launchStack(s, tw.Kernel, from)
 		} else {
-			id = b.stackOf(s, s.finder.Trace.Innermost(event.LanePython, tw.Launch.Thread(), tw.Launch.Start()))
+			id = b.stackOf(s, tw.Launch.Frame())
 		}
 		b.twins[key] = id
 	}
@@ -189,7 +200,7 @@ func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from activ
 	frames := strings.Split(s.finder.CallStack(act.ExternalID(), act.Launch()), ";")
 	slices.Reverse(frames)
 	for _, name := range frames {
-		if fr, ok := activity.ParseFrame(name); ok && fr.Rank() > activity.NoSignal {
+		if fr, ok := shownFrame(name); ok {
 			id = b.stack(id, b.own.Sites.ID(fr.Location()))
 		}
 	}
@@ -215,7 +226,7 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 		switch {
 		case e.Kind() == event.Module:
 			class = activity.ModuleClass(e.Name())
-		case s.finder.Rank(e) > activity.NoSignal:
+		case s.shown[e.NameID()]:
 			outer = b.stack(outer, b.frameOf(e, class))
 			class = ""
 		}
@@ -231,7 +242,7 @@ func (s *traceStacks) classAround(e trace.Event) string {
 		if e.Kind() == event.Module {
 			return activity.ModuleClass(e.Name())
 		}
-		if s.finder.Rank(e) > activity.NoSignal {
+		if s.shown[e.NameID()] {
 			break
 		}
 	}
@@ -240,7 +251,7 @@ func (s *traceStacks) classAround(e trace.Event) string {
 
 // frameOf is the text of a frame, its function qualified by the class whose call it is.
 func (b *profileBuilder) frameOf(e trace.Event, class string) int32 {
-	fr, _ := activity.ParseFrame(e.Name())
+	fr, _ := framework.ParseFrame(e.Name())
 	if class != "" {
 		fr.Func = class + "." + fr.Func
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -235,7 +236,11 @@ func TestSourcesOfActivities(t *testing.T) {
 	s.Add(trace.EventData{Kind: event.Kernel, Name: "replayed", Start: 2_200_000, Duration: 10, Stream: 7,
 		Correlation: 99, GraphNode: 1})
 	tr := s.Finish()
-	of := triage.Sources(tr)
+	an, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := triage.Sources(an)
 	for e := range tr.Events(event.LaneGPU) {
 		if got, want := of(e), map[string]string{"gemm": "/srv/main.py:5 serve", "alone": "",
 			"replayed": "graph replay"}[e.Name()]; got != want {

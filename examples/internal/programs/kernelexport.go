@@ -84,7 +84,7 @@ func exportKernels(ctx context.Context, env *app.Env, o kernelExportOptions) err
 		w := newCSV(env.Stdout, o.csvSafe)
 		write, flush = w.write, w.Flush
 	}
-	describe := newDescriber(t, o, a)
+	describe := newDescriber(o, a)
 	if err := describe.costs(ctx, env, device); err != nil {
 		return err
 	}
@@ -124,9 +124,9 @@ type describer struct {
 	module    string      // the modules around it
 }
 
-// newDescriber returns a describer of t's activities.
-func newDescriber(t *trace.Trace, o kernelExportOptions, a *layer.Analysis) *describer {
-	return &describer{opts: o, analysis: a, source: triage.Sources(t), canonical: map[trace.NameID]string{},
+// newDescriber returns a describer of an analysis' activities.
+func newDescriber(o kernelExportOptions, a *layer.Analysis) *describer {
+	return &describer{opts: o, analysis: a, source: triage.Sources(a), canonical: map[trace.NameID]string{},
 		launches: map[string][2]string{}, cost: map[trace.DeviceID]*roofline.Report{}}
 }
 

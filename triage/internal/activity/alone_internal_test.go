@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -13,11 +12,7 @@ import (
 // for 20, and before 50 the device is idle for 20.
 func TestWhatRunsAlone(t *testing.T) {
 	tr := built.Kernels([2]int64{0, 10}, [2]int64{5, 30}, [2]int64{40, 40}, [2]int64{50, 60})
-	an, err := layer.Analyze(t.Context(), tr, layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := NewPool().Collect(t.Context(), an, "t", "")
+	w := NewPool().Collect(t.Context(), analyzed(t, tr), "t", "")
 	for act, want := range []int64{5, 20, 0, 10} {
 		if got := w.Alone(int32(act)); got != want {
 			t.Errorf("activity %d is alone for %d, want %d", act, got, want)
@@ -47,10 +42,7 @@ func TestOtherProcessesAreNotBeside(t *testing.T) {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Stream: trace.StreamID(i), Start: k.start,
 			Duration: k.end - k.start, Correlation: call.Correlation})
 	}
-	an, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	an := analyzed(t, built.Trace(b))
 	for process, want := range map[string][3]int64{"": {5, 5, 0}, "one": {10, 10, 30}} {
 		w := NewPool().Collect(t.Context(), an, "t", process)
 		last := int32(len(w.Acts) - 1)

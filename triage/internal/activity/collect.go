@@ -72,7 +72,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 		Acts:     make([]Activity, 0, t.Len(event.LaneGPU)), // room for all: OfDevice divides it
 		OfDevice: map[trace.DeviceID][]Activity{}}
 	w.Steps = w.Stages.countSteps(an)
-	c := collector{w, p, NewSites(p, t), t.Len(event.LanePython) > 0, make([]knownKernel, t.NumNames()),
+	c := collector{w, p, NewSites(p, an), t.Len(event.LanePython) > 0, make([]knownKernel, t.NumNames()),
 		map[Queue]int32{}}
 	p.Facts = slices.Grow(p.Facts, t.NumNames())
 	for i := range an.Devices {

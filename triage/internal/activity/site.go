@@ -3,7 +3,8 @@ package activity
 import (
 	"strings"
 
-	"github.com/llmstrata/strata/internal/outward"
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -25,13 +26,10 @@ var OriginNames = [...]string{"", "op", "launch", "mapping", "alignment", "repla
 
 // Sites finds the source lines of one trace's activities.
 type Sites struct {
-	Pool   *Pool                          // holds the texts
-	Trace  *trace.Trace                   // that is asked
-	ranks  []int8                         // per name: rank + 1, 0 not asked yet
-	siteOf []int32                        // per name: pool site + 1, 0 not asked yet
-	best   [2]outward.Memory[trace.Event] // the best frames, of launches and of replays
-	ops    []int32                        // per name: pool op + 1
-	bare   bool                           // no frames and no ops: launches are all that is known
+	Pool   *Pool // holds the texts
+	Trace  *trace.Trace
+	layers *layer.Analysis // of the trace
+	siteOf []int32         // per name: pool site + 1, 0 not asked yet
 	hip    bool
 	cuda   bool
 	last   foundSite
@@ -48,10 +46,9 @@ type foundSite struct {
 }
 
 // NewSites returns the finder of a trace; it remembers what it found and is for one goroutine.
-func NewSites(p *Pool, t *trace.Trace) *Sites {
-	n := t.NumNames()
-	return &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n),
-		bare: t.Len(event.LanePython, event.LaneOp) == 0}
+func NewSites(p *Pool, an *layer.Analysis) *Sites {
+	t := an.Trace()
+	return &Sites{Pool: p, Trace: t, layers: an, siteOf: make([]int32, t.NumNames()), stacks: map[string]int32{}}
 }
 
 // probeDelay is how far inside an op its frames are looked for: far enough to
@@ -65,13 +62,6 @@ func (f *Sites) Of(act trace.Event) (site, op int32, from Origin) {
 
 // of is Of of an activity whose launch is known.
 func (f *Sites) of(act, launch trace.Event, replay bool) (site, op int32, from Origin) {
-	if f.bare {
-		if launch.Valid() {
-			f.see(launch)
-			op = f.op(launch)
-		}
-		return SiteUnresolved, op, fromNothing
-	}
 	external := act.ExternalID()
 	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
 		return l.site, l.op, l.from
@@ -84,26 +74,25 @@ func (f *Sites) of(act, launch trace.Event, replay bool) (site, op int32, from O
 // find is Of without its memory of the last answer.
 func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op int32, from Origin) {
 	e := f.Trace.OpByExternalID(external)
-	found := trace.Event{}
+	var found trace.NameID
 	if e.Valid() {
-		op = f.op(e)
-		found, from = f.bestFrame(f.frameInOp(e), replay), FromOp
+		op = f.Pool.Ops.ID(e.Name())
+		found, from = f.layers.SourceFrame(f.frameInOp(e), replay), FromOp
 	}
 	if launch.Valid() {
 		if op == 0 {
-			if o := launch.Op(); o.Valid() {
-				op = f.op(o)
-			} else {
-				op = f.op(launch)
+			o := launch.Op()
+			if !o.Valid() {
+				o = launch
 			}
+			op = f.Pool.Ops.ID(o.Name())
 		}
 		f.see(launch)
-		if !found.Valid() {
-			found, from = f.bestFrame(f.Trace.Innermost(event.LanePython, launch.Thread(), launch.Start()), replay),
-				FromLaunch
+		if found == 0 {
+			found, from = f.layers.SourceFrame(launch.Frame(), replay), FromLaunch
 		}
 	}
-	if found.Valid() {
+	if found != 0 {
 		return f.site(found), op, from
 	}
 	if s := f.CallStack(external, launch); s != "" {
@@ -142,13 +131,10 @@ func (f *Sites) siteOfStack(stack string) int32 {
 	if id, ok := f.stacks[stack]; ok {
 		return id
 	}
-	if f.stacks == nil {
-		f.stacks = map[string]int32{}
-	}
-	best, id := Noise, SiteUnresolved
+	best, id := framework.RankNoise, SiteUnresolved
 	for name := range strings.SplitSeq(stack, ";") {
-		if fr, ok := ParseFrame(name); ok && fr.Rank() > best {
-			best, id = fr.Rank(), f.Pool.Sites.ID(fr.Location())
+		if fr, ok := framework.ParseFrame(name); ok && fr.Rank(false) > best {
+			best, id = fr.Rank(false), f.Pool.Sites.ID(fr.Location())
 		}
 	}
 	f.stacks[stack] = id
@@ -162,10 +148,7 @@ func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
 			return f.frameInOp(e)
 		}
 	}
-	if l := act.Launch(); l.Valid() {
-		return f.Trace.Innermost(event.LanePython, l.Thread(), l.Start())
-	}
-	return trace.Event{}
+	return act.Launch().Frame()
 }
 
 // frameInOp returns the innermost frame around an op, seen from just inside it.
@@ -174,56 +157,12 @@ func (f *Sites) frameInOp(op trace.Event) trace.Event {
 		op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
 }
 
-func (f *Sites) op(e trace.Event) int32 {
-	c := &f.ops[e.NameID()]
+// site is the number of a frame's location.
+func (f *Sites) site(frame trace.NameID) int32 {
+	c := &f.siteOf[frame]
 	if *c == 0 {
-		*c = f.Pool.Ops.ID(e.Name()) + 1
-	}
-	return *c - 1
-}
-
-func (f *Sites) site(e trace.Event) int32 {
-	c := &f.siteOf[e.NameID()]
-	if *c == 0 {
-		fr, _ := ParseFrame(e.Name())
+		fr, _ := framework.ParseFrame(f.Trace.Name(frame))
 		*c = f.Pool.Sites.ID(fr.Location()) + 1
 	}
 	return *c - 1
-}
-
-// Rank is how specific a frame is, see [Rank].
-func (f *Sites) Rank(e trace.Event) Rank {
-	c := &f.ranks[e.NameID()]
-	if *c == 0 {
-		r := NoFrame
-		if fr, ok := ParseFrame(e.Name()); ok {
-			r = fr.Rank()
-		}
-		*c = int8(r) + 1
-	}
-	return Rank(*c - 1)
-}
-
-// bestFrame returns the frame with the best rank among e and what is around
-// it, the deepest among equals; not valid where none has a source line.
-//
-// A graph runner says nothing about what it replays. What it launches itself,
-// such as the copies of a step's inputs, comes from nowhere else.
-func (f *Sites) bestFrame(e trace.Event, replay bool) trace.Event {
-	memory, runner := &f.best[0], Framework
-	if replay {
-		memory, runner = &f.best[1], NoSignal
-	}
-	rank := func(e trace.Event) Rank {
-		if r := f.Rank(e); r != Runner {
-			return r
-		}
-		return runner
-	}
-	return memory.Of(e, func(best, e trace.Event) trace.Event {
-		if r := rank(e); r > Noise && (!best.Valid() || r >= rank(best)) {
-			return e
-		}
-		return best
-	})
 }

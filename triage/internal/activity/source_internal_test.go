@@ -118,6 +118,15 @@ func TestStepsAreCounted(t *testing.T) {
 	}
 }
 
+func analyzed(t *testing.T, tr *trace.Trace) *layer.Analysis {
+	t.Helper()
+	an, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return an
+}
+
 // TestSitesOfLaunches: each launch has the frames around itself, and of those the innermost specific one; what was
 // found for one launch holds for all kernels of its graph, and for no other launch.
 func TestSitesOfLaunches(t *testing.T) {
@@ -150,7 +159,7 @@ func TestSitesOfLaunches(t *testing.T) {
 	kernel(2, 1070, 0)
 	tr := built.Trace(b)
 	p := NewPool()
-	s := NewSites(p, tr)
+	s := NewSites(p, analyzed(t, tr))
 	want := []string{"vllm/a.py:2 outer", "vllm/b.py:5 deep", Unresolved, Unresolved, "vllm/a.py:2 outer",
 		"/srv/main.py:7 serve", "/srv/main.py:7 serve", "vllm/b.py:5 deep"}
 	for range 2 {
@@ -169,7 +178,7 @@ func TestCallStacksAsText(t *testing.T) {
 	for stack, want := range map[string]string{
 		"threading.py(1): run": Unresolved, "torch/_ops.py(3): __call__;vllm/a.py(2): deep;vllm/a.py(1): outer": "vllm/a.py:2 deep", "train.py(1): main": "train.py:1 main", "": Unresolved,
 	} {
-		s := NewSites(NewPool(), built.Trace(trace.NewBuilder(trace.Options{})))
+		s := NewSites(NewPool(), analyzed(t, built.Trace(trace.NewBuilder(trace.Options{}))))
 		for range 2 {
 			if got := s.Pool.Sites.Texts[s.siteOfStack(stack)]; got != want {
 				t.Errorf("%q: %s, want %s", stack, got, want)
@@ -198,7 +207,7 @@ func TestSitesOfOpsOfOneLaunch(t *testing.T) {
 	}
 	tr := built.Trace(b)
 	p := NewPool()
-	s := NewSites(p, tr)
+	s := NewSites(p, analyzed(t, tr))
 	for e := range tr.Events(event.LaneGPU) {
 		n := e.ExternalID()
 		site, op, from := s.Of(e)

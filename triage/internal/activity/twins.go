@@ -33,7 +33,7 @@ type twinKey struct {
 type attribution struct {
 	pool    *Pool
 	mapping []*Trace
-	sites   map[*trace.Trace]*Sites
+	sites   map[*layer.Analysis]*Sites
 	twins   map[twinKey]source // replays have few twins, and each many times
 	byName  map[int32]source   // of the mapping traces, by kernel; unresolved where several lines launch it
 }
@@ -41,7 +41,7 @@ type attribution struct {
 // Attribute gives replayed activities of the formal traces the source of the kernel they replay; refused says why
 // the mapping traces do not apply to one, "" where they do.
 func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused string, err error) {
-	a := &attribution{p, mapping, map[*trace.Trace]*Sites{}, map[twinKey]source{}, byName(mapping)}
+	a := &attribution{p, mapping, map[*layer.Analysis]*Sites{}, map[twinKey]source{}, byName(mapping)}
 	for _, w := range formal {
 		names := a.byName
 		if why := w.mappingRefused(); why != "" {
@@ -93,14 +93,14 @@ func (a *attribution) twin(w *Trace, act *Activity) (out source) {
 	key := twinKey{tw.Launch, tw.Kernel, act.Operator, act.Stage}
 	out, ok := a.twins[key]
 	if !ok {
-		t := w.Owner(tw.Launch, a.mapping)
-		if a.sites[t] == nil {
-			a.sites[t] = NewSites(a.pool, t)
+		in := w.Owner(tw.Launch, a.mapping).Analysis
+		if a.sites[in] == nil {
+			a.sites[in] = NewSites(a.pool, in)
 		}
 		if tw.Kernel.Valid() {
-			out.site, out.op, _ = a.sites[t].Of(tw.Kernel)
+			out.site, out.op, _ = a.sites[in].Of(tw.Kernel)
 		} else {
-			out.site, out.op, _ = a.sites[t].find(tw.Launch, 0, false)
+			out.site, out.op, _ = a.sites[in].find(tw.Launch, 0, false)
 		}
 		out.model = a.pool.model(k.ModelLine(), act.Operator)
 		a.twins[key] = out
@@ -156,11 +156,11 @@ func hasReplays(t *trace.Trace) bool {
 
 // Owner returns the trace that an event is of: the activities' own, or that of
 // a mapping.
-func (w *Trace) Owner(e trace.Event, mapping []*Trace) *trace.Trace {
+func (w *Trace) Owner(e trace.Event, mapping []*Trace) *Trace {
 	for _, m := range mapping {
 		if m.Trace.At(e.ID()) == e {
-			return m.Trace
+			return m
 		}
 	}
-	return w.Trace
+	return w
 }

@@ -1,11 +1,10 @@
-// Package outward says what events and those around them are, from the outermost inwards.
-package outward
+package layer
 
 import "github.com/llmstrata/strata/trace"
 
-// Memory finds what events that enclose each other say together. It remembers that of the events around the last one
+// outward finds what events that enclose each other say together. It remembers that of the events around the last one
 // of each thread, which are most of those around the next one. The zero value is ready; it is for one goroutine.
-type Memory[V any] struct {
+type outward[V any] struct {
 	threads map[trace.ThreadIndex][]known[V]
 	path    []trace.Event
 }
@@ -16,9 +15,9 @@ type known[V any] struct {
 	says  V
 }
 
-// Of is what an event and those around it, as far as they are looked at, say together; the zero value for none. inside
+// of is what an event and those around it, as far as they are looked at, say together; the zero value for none. inside
 // is what an event says within others that say something; it is asked from the outermost inwards.
-func (m *Memory[V]) Of(e trace.Event, inside func(around V, e trace.Event) V) (says V) {
+func (m *outward[V]) of(e trace.Event, inside func(around V, e trace.Event) V) (says V) {
 	if m.threads == nil {
 		m.threads = map[trace.ThreadIndex][]known[V]{}
 	}

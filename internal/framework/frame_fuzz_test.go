@@ -1,6 +1,10 @@
-package activity
+package framework_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/llmstrata/strata/internal/framework"
+)
 
 // FuzzNames feeds names to everything that takes names apart.
 func FuzzNames(f *testing.F) {
@@ -8,8 +12,8 @@ func FuzzNames(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if fr, ok := ParseFrame(s); ok {
-			if fr.Rank() == NoFrame || fr.Location() == "" {
+		if fr, ok := framework.ParseFrame(s); ok {
+			if fr.Rank(false) == framework.NoFrame || fr.Location() == "" {
 				t.Errorf("frame %q has no rank or location", s)
 			}
 		}

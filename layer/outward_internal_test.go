@@ -1,4 +1,4 @@
-package outward_test
+package layer
 
 import (
 	"fmt"
@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/internal/outward"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestMemory: what events say together does not depend on what was asked before, of one thread and of several, and an
+// TestOutward: what events say together does not depend on what was asked before, of one thread and of several, and an
 // event around the last one is not asked again.
-func TestMemory(t *testing.T) {
+func TestOutward(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := trace.NewBuilder(trace.Options{})
@@ -30,14 +29,14 @@ func TestMemory(t *testing.T) {
 			}
 			return path
 		}
-		var m outward.Memory[string]
+		var m outward[string]
 		for range 200 {
 			e := tr.LaneAt(event.LanePython, r.IntN(tr.Len(event.LanePython)))
-			if got, want := m.Of(e, inside), path(e); got != want {
+			if got, want := m.of(e, inside), path(e); got != want {
 				t.Fatalf("seed %d: %s, want %s", seed, got, want)
 			}
 			for f := range e.Enclosing() {
-				got := m.Of(f, func(string, trace.Event) string {
+				got := m.of(f, func(string, trace.Event) string {
 					t.Errorf("seed %d: %s is asked again", seed, f.Name())
 					return ""
 				})
@@ -46,15 +45,15 @@ func TestMemory(t *testing.T) {
 				}
 			}
 		}
-		if got := m.Of(trace.Event{}, inside); got != "" {
+		if got := m.of(trace.Event{}, inside); got != "" {
 			t.Errorf("no event says %q", got)
 		}
 	}
 }
 
-// TestMemoryOfDeepStacks: of events that nest deeper than those are looked at which are around one, each has the same
+// TestOutwardOfDeepStacks: of events that nest deeper than those are looked at which are around one, each has the same
 // answer whichever was asked before.
-func TestMemoryOfDeepStacks(t *testing.T) {
+func TestOutwardOfDeepStacks(t *testing.T) {
 	const depth = 3000
 	b := trace.NewBuilder(trace.Options{})
 	for i := range int64(depth) {
@@ -64,14 +63,14 @@ func TestMemoryOfDeepStacks(t *testing.T) {
 	asked := []int{100, 999, 1023, 1024, 1100, 2000, depth - 1}
 	for _, first := range asked {
 		for _, row := range asked {
-			var m outward.Memory[int]
+			var m outward[int]
 			count := func(around int, _ trace.Event) int { return around + 1 }
-			m.Of(tr.LaneAt(event.LanePython, first), count)
+			m.of(tr.LaneAt(event.LanePython, first), count)
 			want := 0
 			for range tr.LaneAt(event.LanePython, row).Enclosing() {
 				want++
 			}
-			if got := m.Of(tr.LaneAt(event.LanePython, row), count); got != want {
+			if got := m.of(tr.LaneAt(event.LanePython, row), count); got != want {
 				t.Errorf("event %d after %d: %d events, want %d", row, first, got, want)
 			}
 		}
