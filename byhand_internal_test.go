@@ -903,11 +903,11 @@ func TestWhatIsATar(t *testing.T) {
 
 // TestNumbersOfTables: what is not known is no number.
 func TestNumbersOfTables(t *testing.T) {
-	got := []string{known(-1), known(0), known(1234), positive(0), positive(1500 * us), percentOf(0, 1, 1),
+	got := []string{known(-1), known(0), known(1234), positive(0), positive(1), positive(1500 * us), percentOf(0, 1, 1),
 		percentOf(1, 0, 1),
 		percentOf(1, 8, 1), percentOf(1, 8, 0), percentOf(1, 1, 0), millis(-ms), fmt.Sprint(ratio(1, 0), ratio(1, 4)),
 		knownTime(0).Text, knownTime(1).Text, knownTime(-1).Text}
-	same(t, "numbers", got, "-", "0", "1,234", "-", "1.500", "-", "-", "12.5", "12", "100", "-1.000", "0 0.25", "-",
+	same(t, "numbers", got, "-", "0", "1,234", "-", "0.000", "1.500", "-", "-", "12.5", "12", "100", "-1.000", "0 0.25", "-",
 		"1 ns",
 		"-")
 }

@@ -362,20 +362,14 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 
 // longest keeps the rows with most time, in their order.
 func longest(rows []ReportOperator, n int) []ReportOperator {
-	var best []int // by time
-	for i := range rows {
-		k := len(best)
-		for k > 0 && rows[i].Time > rows[best[k-1]].Time {
-			k--
-		}
-		if k < n {
-			best = slices.Insert(best[:min(len(best), n-1)], k, i)
-		}
+	best := make([]int, len(rows)) // the first of equals
+	for i := range best {
+		best[i] = i
 	}
-	slices.Sort(best)
-	out := make([]ReportOperator, len(best))
-	for k, i := range best {
-		out[k] = rows[i]
+	slices.SortStableFunc(best, func(x, y int) int { return cmp.Compare(rows[y].Time, rows[x].Time) })
+	var out []ReportOperator
+	for _, i := range slices.Sorted(slices.Values(best[:min(n, len(best))])) {
+		out = append(out, rows[i])
 	}
 	return out
 }

@@ -134,7 +134,7 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 			a.Rank, a.Kernels = v.shortName(k), r.Kernels
 			if a.HostNS, a.HostName = r.hostIdle(); a.HostName != "" {
 				own = fmt.Sprintf(" Its own host keeps it idle for %s, most of that in %s.", nanos(a.HostNS),
-					cut(a.HostName, narrowName))
+					cut(a.HostName))
 			}
 		}
 		s.Ranks = append(s.Ranks, a)

@@ -58,7 +58,7 @@ func (r *RankVerdict) outside() string {
 		most, name = c.NS-c.StepsNS, c.Cause.String()
 		for _, n := range c.Names {
 			if n.Name != "" && 2*(n.NS-n.StepsNS) > most {
-				name += ", mostly " + cut(n.Name, narrowName)
+				name += ", mostly " + cut(n.Name)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (v *Verdict) largestName() string {
 		return ""
 	}
 	return fmt.Sprintf("; largest cause: %s (%s)", best.Cause, percentOf(best.StepsNS, v.Headroom.HostNS)) +
-		best.mostOf(cut(best.Names[0].Name, narrowName))
+		best.mostOf(cut(best.Names[0].Name))
 }
 
 // mostOf names what ran in most of a cause's time, with its share where that is less than half.
@@ -407,9 +407,7 @@ const (
 )
 
 // cut is a name as text shows it: a frame's file rather than its directories.
-func cut(name string, width int) string {
-	return table.Name(names.Short(name, width), width)
-}
+func cut(name string) string { return table.Name(names.Short(name, narrowName), narrowName) }
 
 // kernelName is what tables call a kernel.
 func kernelName(name string) string {
@@ -462,7 +460,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		var causes []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
 			causes = append(causes, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause,
-				cut(withWhere(c), narrowName))))
+				cut(withWhere(c)))))
 		}
 		return []string{nanos(g.NS), position(g.StartNS), kernelName(g.Before), kernelName(g.After),
 			table.Lines(causes...)}

@@ -440,7 +440,7 @@ func TestFramesWithoutRanges(t *testing.T) {
 // TestDetailsFit: what idle time is called fits into a table's cell, and into a sentence, as a whole.
 func TestDetailsFit(t *testing.T) {
 	for _, d := range details {
-		if got := cut(d, narrowName); got != d {
+		if got := cut(d); got != d {
 			t.Errorf("%q becomes %q", d, got)
 		}
 	}

@@ -202,11 +202,11 @@ func (a *analysis) head() {
 
 // tensorParallel is the number of tensor-parallel ranks, 0 if unknown.
 func (a *analysis) tensorParallel() int {
-	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize),
-		Distributed: a.formal[0].Trace.Meta().Distributed,
-		WorldSize:   a.formal[0].Trace.Meta().WorldSize, TracePath: a.formal[0].Path,
-		Divided: a.formal[0].Analysis != nil && a.formal[0].Analysis.Divided()}
-	p, _ := profile.InferParallelism(h) // of what contradicts itself there is none
+	w := a.formal[0]
+	m := w.Trace.Meta()
+	p, _ := profile.InferParallelism(profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize),
+		Distributed: m.Distributed, WorldSize: m.WorldSize, TracePath: w.Path,
+		Divided: w.Analysis.Divided()}) // of what contradicts itself there is none
 	return p.TP.N
 }
 

@@ -521,7 +521,8 @@ func TestServerArgsOfBothNames(t *testing.T) {
 		}
 	}
 	for size, want := range map[int]int{0: 0, 1: 1, 8: 8, -1: 0} {
-		a := &analysis{formal: []*activity.Trace{{Trace: built.Trace(trace.NewBuilder(trace.Options{}))}}}
+		a := &analysis{formal: []*activity.Trace{{Analysis: &layer.Analysis{},
+			Trace: built.Trace(trace.NewBuilder(trace.Options{}))}}}
 		a.TPSize = size
 		if got := a.tensorParallel(); got != want {
 			t.Errorf("%d ranks given: %d, want %d", size, got, want)

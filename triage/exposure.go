@@ -254,15 +254,12 @@ func (x *exposureSums) addAlone(c *categorySums, d *onDevice, slice layer.Slice,
 	if at := k.Place(); at.Layer != trace.None && (c.compute || c.exchange) {
 		in := x.alone[layerKey{at.Pass, at.Layer}]
 		if in == nil {
-			in = &layerAlone{}
+			in = &layerAlone{exchanged: map[int32]int64{}}
 			x.alone[layerKey{at.Pass, at.Layer}] = in
 		}
-		switch {
-		case c.compute:
+		if c.compute {
 			in.compute += ns
-		case in.exchanged == nil:
-			in.exchanged = map[int32]int64{id: ns - waiting}
-		default:
+		} else {
 			in.exchanged[id] += ns - waiting // compute beside it makes other ranks no faster
 		}
 	}

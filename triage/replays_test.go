@@ -1,6 +1,7 @@
 package triage_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,6 +137,28 @@ func TestOptionsOfAnotherModel(t *testing.T) {
 			layer.Options{NumLayers: n})
 		if err != nil || in.Formal[0].Devices[0].NumLayers != 8 {
 			t.Errorf("%d layers: %v, want an input of 8", n, err)
+		}
+	}
+}
+
+// TestReplayIsAskedForChains: a replay is asked only where a chain could be fused and something ran on a GPU; its
+// error, here that of a context that has ended, is the report's.
+func TestReplayIsAskedForChains(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	an, err := layer.Analyze(ctx, built.Kernels([2]int64{0, 10}), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for _, c := range []struct {
+		launches int
+		of       *layer.Analysis
+		asks     bool
+	}{{0, an, false}, {1, an, true}, {1, &layer.Analysis{}, false}} {
+		r := &triage.Report{Stages: []triage.StageReport{{Fuse: []triage.FuseRow{{Pattern: "p",
+			State: triage.StateAvailable, Gain: triage.Gain{Launches: c.launches}}}}}}
+		if err := r.Replay(ctx, []*layer.Analysis{c.of}, nil); (err != nil) != c.asks {
+			t.Errorf("%d launches fewer on %d GPUs: %v, want an error: %v", c.launches, len(c.of.Devices), err, c.asks)
 		}
 	}
 }
