@@ -29,6 +29,8 @@ type Damage struct {
 	NextOperator profile.Operator `json:"next_operator"`
 	// Kernels is how many are missing.
 	Kernels int `json:"kernels"`
+	// Unsure says that how many are missing is open, or whether any are: the GPU may have idled.
+	Unsure bool `json:"unsure,omitempty"`
 	// Idle is how long the GPU seems to idle there: [Slice.Lost].
 	Idle time.Duration `json:"idle_ns"`
 }
@@ -48,7 +50,11 @@ func (d Damage) String() string {
 		}
 		return none
 	}
-	return fmt.Sprintf("pass %d: records missing between %s and %s (about %d kernels)", d.Pass,
+	likely := ""
+	if d.Unsure {
+		likely = "likely "
+	}
+	return fmt.Sprintf("pass %d: records %smissing between %s and %s (about %d kernels)", d.Pass, likely,
 		at(d.Layer, d.Operator, "the beginning of the pass"),
 		at(d.NextLayer, d.NextOperator, "the end of the pass"), d.Kernels)
 }
@@ -72,7 +78,8 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 			if g.Kernels < leastDamage {
 				continue
 			}
-			d := Damage{Pass: p, Layer: trace.None, NextLayer: trace.None, Kernels: g.Kernels}
+			d := Damage{Pass: p, Layer: trace.None, NextLayer: trace.None, Kernels: g.Kernels,
+				Unsure: g.Unsure}
 			if g.Before != ladder.None {
 				k := a.Kernel(int(g.Before))
 				d.Layer = k.Place().Layer
@@ -109,7 +116,7 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 	h := &a.of.Health
 	h.Findings = append(slices.Clone(h.Findings), trace.Remark{Code: trace.CodeRecordsMissing,
 		Severity: trace.HealthDegraded, Count: int64(kernels),
-		Affects: []trace.Area{trace.AffectsLayers, trace.AffectsCompleteness}, // each time is right, sums lack some
+		Affects: []trace.Area{trace.AffectsGPUTime, trace.AffectsLayers, trace.AffectsCompleteness},
 		Message: fmt.Sprintf("about %d records of kernels are missing at %s: %s", kernels,
 			table.Counted(len(a.Damage), "place", "places"), a.Damage[0])})
 	if trace.HealthDegraded.Compare(h.Status) > 0 {

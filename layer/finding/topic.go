@@ -112,10 +112,11 @@ var causeLimits = map[Cause]string{
 	Synchronisation: "The call is known; who needs its result is not.",
 	Lock:            "The holder of the lock is named only if it alone signalled at the end of the wait.",
 	GPUDispatch:     "A profiler that serialises kernels makes these gaps longer.",
-	Dependency:      "The event that the stream waits for is rarely recorded.",
-	OtherRanks:      "One rank's trace shows that it waits, not for whom.",
-	NoRequests:      "An idle poll and a scheduler that waits for requests look alike.",
-	UnknownCause:    "The verdict holds only if it holds with this time counted as host time and without it.",
+	Dependency: "The event that the stream waits for is rarely recorded. Lost records of kernels look the same where " +
+		"nothing else shows what ran.",
+	OtherRanks:   "One rank's trace shows that it waits, not for whom.",
+	NoRequests:   "An idle poll and a scheduler that waits for requests look alike.",
+	UnknownCause: "The verdict holds only if it holds with this time counted as host time and without it.",
 }
 
 // Topics explains all kinds and causes.

@@ -561,12 +561,13 @@ func (w *Work) recurs(all []segment.Stretch, marks []segment.Mark, clusters []se
 type Loss struct {
 	Before, After int32
 	Kernels       int
+	Unsure        bool // how many are missing is open, or whether any are
 }
 
 // Lost returns where records of the pass are missing.
 func (r *Result) Lost() (out []Loss) {
 	for _, g := range r.Missing {
-		l := Loss{None, None, g.To - g.From}
+		l := Loss{None, None, g.To - g.From, r.read != nil && r.read.pass.Unsure}
 		if g.Before > 0 && g.Before <= len(r.line) {
 			l.Before = r.line[g.Before-1]
 		}
