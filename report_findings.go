@@ -353,7 +353,8 @@ func (r *Report) basis() finding.Basis { return basisOf(r.parts) }
 // and their mean is that of none, sums.
 func (r *Report) figures() figures {
 	m := r.main()
-	return figures{r.basis(), m != nil && m.d.SeveralModels()}
+	return figures{r.basis(), m != nil && (m.d.SeveralModels() ||
+		slices.ContainsFunc(r.parts, func(p *reportPart) bool { return p.d != nil && !m.d.SameModel(p.d) }))}
 }
 
 type figures struct {

@@ -243,7 +243,7 @@ func waterfalls(l *roofline.Report) page.Section {
 			f.Text = fmt.Sprintf("Hatched: how much of this %s has to be is not known.",
 				table.Pct(100*ratio(unknown, whole), 1))
 			if l.Model == "" {
-				f.Text += " The model's config says it of most operators: `--config`, with a file or a public model's name."
+				f.Text += " To know more, " + l.Wanted() + "."
 			}
 		}
 		if len(f.Steps) > 0 {

@@ -76,6 +76,19 @@ func (a *Device) ModelOf(pass int) string {
 // SeveralModels says whether more than one model runs that is no draft: drafts are last.
 func (a *Device) SeveralModels() bool { return len(a.Models) > 1 && !a.Models[1].Draft }
 
+// SameModel reports whether nothing shows that two GPUs spend most time in different models: other names, or other
+// roles where one has no name. Stages of a pipeline have other layers.
+func (a *Device) SameModel(b *Device) bool {
+	if len(a.Models) == 0 || len(b.Models) == 0 {
+		return true
+	}
+	x, y := &a.Models[0], &b.Models[0]
+	if x.Name != "" && y.Name != "" {
+		return x.Name == y.Name
+	}
+	return x.Role == y.Role || x.Role == RoleUnknown || y.Role == RoleUnknown
+}
+
 // listModels lists the models, the one with most GPU time first, drafts last, and notes the model of each pass.
 func (a *Device) listModels(w *work, results []ladder.Result) {
 	type key struct {

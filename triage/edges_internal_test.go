@@ -74,6 +74,18 @@ func TestNoMeanOfSeveralModels(t *testing.T) {
 			t.Errorf("%v: %d ns a step, want %d", c, step, c.step)
 		}
 	}
+	for second, step := range map[layer.Model]int64{{Name: "Flux"}: 0, {Name: "T5"}: 80, {Role: layer.RoleEncoder}: 80} {
+		one := func(id trace.DeviceID, m layer.Model) layer.Device {
+			return layer.Device{ID: id, Passes: []layer.ForwardPass{{Kernels: 1, End: 80}}, Models: []layer.Model{m}}
+		}
+		first := layer.Model{Name: "T5", Role: layer.RoleEncoder}
+		a := &layer.Analysis{Devices: []layer.Device{one(0, first), one(1, second)}}
+		s := &stageWork{parts: []*activity.Trace{{Analysis: a,
+			Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: {0}, 1: {0}}}}}}
+		if got, _ := s.perStep(); got != step {
+			t.Errorf("a GPU of T5 and one of %v: %d ns a step, want %d", second, got, step)
+		}
+	}
 }
 
 // TestCategoriesOfAStage: by time, then name, with their launches.

@@ -134,9 +134,10 @@ type exposureSums struct {
 	pool                     *activity.Pool
 	by                       layer.WaitingBy
 	wall, idle, lost, shared int64
-	complete                 float64 // counted passes, those that the window cuts as parts
-	mixed                    bool    // they are of several models
-	steps, whole             int     // counted passes, and those of them that represent a trace without steps
+	complete                 float64       // counted passes, those that the window cuts as parts
+	mixed                    bool          // they are of several models
+	device                   *layer.Device // the last one
+	steps, whole             int           // counted passes, and those of them that represent a trace without steps
 	categories               []*categorySums
 	categoryOf               []int32 // by kernel: index of categories
 	byKernel                 map[int32]*exchange
@@ -190,6 +191,8 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 		x.categories[x.categoryOf[act.Kernel]].streams[d.of.Queues[act.Queue]] = true
 	}
 	x.alone = map[layerKey]*layerAlone{}
+	x.mixed = x.mixed || x.device != nil && !x.device.SameModel(d.Device)
+	x.device = d.Device
 	s := &sweep{Edges: d.Edges(), acts: d.acts, categoryOf: x.categoryOf, count: make([]int, len(x.categories))}
 	var counted trace.Time // up to here
 	before := trace.None

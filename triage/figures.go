@@ -18,6 +18,8 @@ import (
 func (s *stageWork) perStep() (step, token int64) {
 	var ns, steps, tokens int64
 	known, models := true, map[string]bool{}
+	var last *layer.Device
+	other := false // GPUs run different models
 	for _, w := range s.parts {
 		for i := range w.Analysis.Devices {
 			d := &w.Analysis.Devices[i]
@@ -34,12 +36,14 @@ func (s *stageWork) perStep() (step, token int64) {
 				}
 				steps++
 				models[d.ModelOf(p)] = true
+				other = other || !cmp.Or(last, d).SameModel(d)
+				last = d
 				tokens += fp.Tokens
 				known = known && fp.Tokens > 0
 			}
 		}
 	}
-	if steps == 0 || len(models) > 1 {
+	if steps == 0 || len(models) > 1 || other {
 		return 0, 0
 	}
 	if known {

@@ -185,7 +185,6 @@ type comparison struct {
 	work   result // of all rows but waiting
 	wall   result // of all rows
 	sums   [2]float64
-	passA  float64
 }
 
 func sideSummary(s *Side) Summary {
@@ -260,7 +259,6 @@ func (c *comparison) collect() {
 			waits.a, waits.b = add(waits.a, less(a.exclusive, a.full)), add(waits.b, less(b.exclusive, b.full))
 		}
 		c.pass += (stat.Mean(a.exclusive) + stat.Mean(b.exclusive)) / 2
-		c.passA += stat.Mean(a.exclusive)
 	}
 	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU && !c.sizes)
 	for i := range c.kinds.rows {

@@ -15,7 +15,8 @@ type Gain struct {
 	// Steps is how many steps the answer rests on, of All. Without an answer it and all times are left out.
 	Steps int `json:"steps,omitempty"`
 	All   int `json:"all_steps"`
-	// Base is the mean of these steps as recorded, After with the change, which lies between Low and High.
+	// Base is the mean of these steps as recorded, After with the change, which lies between Low and High:
+	// the interval is for the mean step of another run, so that it includes how much steps differ.
 	Base  time.Duration `json:"base_ns,omitempty"`
 	After time.Duration `json:"after_ns,omitempty"`
 	Low   time.Duration `json:"low_ns,omitempty"`

@@ -155,22 +155,16 @@ type group struct {
 // groupsOf divides the members of a run into groups: as the traces name them, else by who ends collectives together.
 func groupsOf(members []*member) []*group {
 	named := map[string]*group{}
-	var rest []*member
 	for _, m := range members {
 		keys := make([]string, len(m.Groups))
 		for i, g := range m.Groups {
 			keys[i] = g.key()
 		}
-		unnamed := false
 		of := make([]string, len(m.Calls)) // the group of each call
 		for i, c := range m.Calls {
 			if c.Group >= 0 && endTogether(c.Kind) {
 				of[i] = keys[c.Group]
 			}
-			unnamed = unnamed || of[i] == "" && c.Kind != classify.NotCollective
-		}
-		if unnamed {
-			rest = append(rest, m)
 		}
 		for key, l := range lanesOf(m, func(call int) string { return of[call] }) {
 			if named[key] == nil {
@@ -183,7 +177,7 @@ func groupsOf(members []*member) []*group {
 	for _, key := range slices.Sorted(maps.Keys(named)) {
 		out = append(out, named[key])
 	}
-	out = append(out, unnamed(rest)...)
+	out = append(out, unnamed(members)...)
 	for _, g := range out {
 		g.align()
 		g.setClocks()
@@ -475,7 +469,6 @@ func (g *group) align() {
 			rows[at][i] = j
 		}
 	}
-	g.rows = nil
 	for _, at := range slices.SortedFunc(maps.Keys(rows), func(a, b place) int { return slices.Compare(a[:], b[:]) }) {
 		g.rows = append(g.rows, rows[at])
 	}

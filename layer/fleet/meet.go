@@ -42,7 +42,7 @@ func Meet(ranks []Rank, take func(Meeting)) (ahead []int64, of []int) {
 		*group
 		lane *lane
 	}
-	seats, placed, reached := make([][]seat, len(ranks)), map[*group]bool{}, make([]bool, len(ranks))
+	seats, reached := make([][]seat, len(ranks)), make([]bool, len(ranks))
 	for _, g := range groups {
 		for _, l := range g.lanes {
 			if l.met {
@@ -57,10 +57,6 @@ func Meet(ranks []Rank, take func(Meeting)) (ahead []int64, of []int) {
 		reached[first] = true
 		for queue := []int{first}; len(queue) > 0; queue = queue[1:] {
 			for _, s := range seats[queue[0]] {
-				if placed[s.group] {
-					continue
-				}
-				placed[s.group] = true
 				for _, l := range s.lanes {
 					if l.met && !reached[l.id] {
 						reached[l.id], of[l.id] = true, first

@@ -2,11 +2,14 @@ package fleet
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // ending is a rank of one collective a step, which end at those times.
@@ -76,6 +79,88 @@ func TestRanksThatAreUnlike(t *testing.T) {
 	out := Group{Step: 10}
 	if unknown.compare(&out); len(out.Imbalance) != 0 {
 		t.Errorf("unknown shares are uneven: %+v", out.Imbalance)
+	}
+}
+
+// TestMeansOfNothing: there is none of no steps, and 7 ns of two are 3 each.
+func TestMeansOfNothing(t *testing.T) {
+	if each(7, 0) != 0 || each(7, 2) != 3 || meansOf(&Rank{}) != (means{}) {
+		t.Errorf("%d, %d and %+v", each(7, 0), each(7, 2), meansOf(&Rank{}))
+	}
+}
+
+// TestWhyARankIsLate: the cause of idle time, else the operator with what it has more of.
+func TestWhyARankIsLate(t *testing.T) {
+	why := finding.LaunchCall.Info().Why
+	for _, c := range []struct {
+		late Late
+		want string
+	}{{Late{Cause: finding.LaunchCall, Name: "x"}, why + " (x)"}, {Late{Cause: finding.LaunchCall}, why},
+		{Late{Name: "x", Operator: "a"}, "its a takes longer"},
+		{Late{Tokens: 3, Requests: 4}, "its digest does not show why"},
+		{Late{Operator: "a", Tokens: 3, Requests: 4}, "it has 3 more tokens per step, mostly in a"},
+		{Late{Operator: "a", Requests: 4}, "it has 4 more requests per step, mostly in a"}} {
+		if got := c.late.Why(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.late, got, c.want)
+		}
+	}
+}
+
+// TestSumsOfARun: a rank of two parts waits for both once; ranks that no file names leave no gaps; lists are in order.
+func TestSumsOfARun(t *testing.T) {
+	row := func(wait int64) Group { return Group{Collectives: 1, Rows: []Row{{Rank: "rank 0", Wait: wait}}} }
+	run := Run{World: 4, Groups: []Group{row(3), row(4), {Rows: []Row{{Rank: "rank 0", Wait: 9}}}}}
+	all := []*member{{Rank: &Rank{}, label: "rank 0", mean: means{wall: 5, steps: 1}},
+		{Rank: &Rank{}, id: 7, label: "rank 0"}}
+	run.sumUp(all)
+	if w := run.Wait.Worst; len(w) != 1 || w[0] != (Value{"rank 0", 7}) || len(run.Step.Worst) != 1 || run.Step.Max != 5 {
+		t.Errorf("waits %+v, steps %+v; want 7 ns once, and one step of 5 ns", w, run.Step)
+	}
+	if run.findMissing(all); run.NumMissing != 0 {
+		t.Errorf("missing: %v of ranks that have no numbers", run.Missing)
+	}
+	all[0].numbered = true
+	if run.findMissing(all); fmt.Sprint(run.Missing) != "[1 2 3]" {
+		t.Errorf("missing: %v, want 1 to 3 of four", run.Missing)
+	}
+	if got := include(include(include(nil, "b"), "a"), "b"); fmt.Sprint(got) != "[a b]" {
+		t.Errorf("names %v, want a and b", got)
+	}
+	for _, c := range [][3]trace.HealthStatus{{trace.HealthOK, "", trace.HealthOK},
+		{trace.HealthOK, trace.HealthDegraded, trace.HealthDegraded},
+		{trace.HealthUnusable, trace.HealthDegraded, trace.HealthUnusable}} {
+		if got := worse(c[0], c[1]); got != c[2] {
+			t.Errorf("the worse of %q and %q is %q", c[0], c[1], got)
+		}
+	}
+}
+
+// TestOrderOfAReport: runs are by name and findings by size, whatever order the runs have.
+func TestOrderOfAReport(t *testing.T) {
+	late := func(run string, ns time.Duration) Run {
+		f := finding.Finding{Kind: finding.LateRank, Text: run,
+			Size: finding.SizeOf(finding.Recoverable, finding.OfStep, ns, 1, 100)}
+		f.Place.Trace = run
+		return Run{Run: run, Ranks: 2, Findings: []finding.Finding{f}}
+	}
+	r := Combine([]Run{late("b", 20), late("c", 30), late("a", 10)}, Options{})
+	var runs, found []string
+	for i := range r.Runs {
+		runs, found = append(runs, r.Runs[i].Run), append(found, r.Findings[i].Text)
+	}
+	if fmt.Sprint(runs, found) != "[a b c] [c b a]" ||
+		r.Verdict != "3 groups wait for a late rank. c for up to 30 ns per step (30.0%) in c." {
+		t.Errorf("runs %v, findings %v, %q", runs, found, r.Verdict)
+	}
+}
+
+// TestLengthOfALine: a stream is as long as it likes, and a line of it is not.
+func TestLengthOfALine(t *testing.T) {
+	for end, fails := range map[string]bool{"\n": false, "x": true} {
+		l := &lineLimit{r: strings.NewReader(strings.Repeat(strings.Repeat("x", 1<<20-1)+end, maxLine>>20+1))}
+		if _, err := io.Copy(io.Discard, struct{ io.Reader }{l}); (err != nil) != fails {
+			t.Errorf("lines that end with %q: %v", end, err)
+		}
 	}
 }
 

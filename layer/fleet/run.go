@@ -278,7 +278,7 @@ func OfRun(ranks []Rank) Run {
 }
 
 func worse(a, b trace.HealthStatus) trace.HealthStatus {
-	if b != "" && b.Compare(a) > 0 {
+	if b.Compare(a) > 0 {
 		return b
 	}
 	return a

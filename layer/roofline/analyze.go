@@ -26,7 +26,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	c := cmp.Or(o.Config, a.Config)
 	r := newReport()
 	r.Steady = trace.None
-	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}}
+	w := &walk{plan: &profile.Plan{}, slots: map[key]*slot{}}
 	if c != nil {
 		w.plan = c.Plan()
 		sizes, divided := o.divide(a)
@@ -57,7 +57,6 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	w.ops = ops.counts
 	if w.model == nil {
 		w.refused = errors.Is(a.Refused, layer.ErrContradiction) && o.Config == nil
-		w.slots.all = make(map[key]*slot, a.Trace().NumNames()) // listed by names of kernels
 		w.planLayers()
 		w.lookAlike(a.Trace().Meta().Path)
 		r.Likely, r.Notes = w.names(), append(r.Notes, w.likely()...)
@@ -81,14 +80,14 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		res := w.pass(p, &o)
 		r.Passes = append(r.Passes, res.pass)
 		if p == best {
-			r.Operators = res.rows()
+			r.Operators, r.role = res.rows(), res.role
 			r.Recoverable, r.Findings = res.recoverable(), res.findings()
 		}
 	}
 	w.restOfCosts()
 	if best >= 0 && w.model == nil && w.gpu != nil && r.Passes[best].Covered < fewCovered {
-		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor; to cover more, pass %s",
-			100*r.Passes[best].Covered, best, wanted(r.Likely)))
+		r.Notes = append(r.Notes, fmt.Sprintf("only %.1f%% of the GPU time of pass %d has a floor; to cover more, %s",
+			100*r.Passes[best].Covered, best, r.Wanted()))
 	}
 	r.Steady, r.Economy = best, economy(r.Passes)
 	if w.model != nil {

@@ -21,37 +21,19 @@ type slot struct {
 	group [2]group
 }
 
-// slotCache is a power of two above the number of operators and layer kinds of most models.
-const slotCache = 256
-
-// slots are those of a device, by key and, as every kernel asks, by a cheap hash of it.
-type slots struct {
-	all    map[key]*slot
-	recent [slotCache]*slot
-}
-
 // slot returns that of an operator.
 func (w *walk) slot(kind int, operator string) *slot {
-	at := uint(kind+1) + 7*uint(len(operator))
-	if n := len(operator); n > 0 {
-		at += 31*uint(operator[0]) + 131*uint(operator[n/2])
-	}
-	recent := &w.slots.recent[at%slotCache]
-	if s := *recent; s != nil && s.kind == kind && s.operator == operator {
-		return s
-	}
 	k := key{kind, operator}
-	s := w.slots.all[k]
+	s := w.slots[k]
 	if s == nil {
 		s = w.newSlot(k)
-		w.slots.all[k] = s
+		w.slots[k] = s
 	}
-	*recent = s
 	return s
 }
 
 func (w *walk) newSlot(k key) *slot {
-	s := &slot{key: k, id: len(w.slots.all)}
+	s := &slot{key: k, id: len(w.slots)}
 	var of *profile.PlanKind
 	if k.kind >= 0 {
 		of = &w.plan.Kinds[k.kind]

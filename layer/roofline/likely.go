@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -62,10 +63,28 @@ func (w *walk) names() []string {
 	return out
 }
 
-// wanted is the flag that would give the model's config, of the models that it may be.
-func wanted(likely []string) string {
-	if len(likely) == 1 {
-		return "`--config " + likely[0] + "`, if it is this model"
+// Wanted says what would give the operators floors where the model's config is not known.
+func (r *Report) Wanted() string { return wanted(r.Likely, r.role) }
+
+func wanted(likely []string, role layer.Role) string {
+	switch {
+	case beyondConfigs(role):
+		return "record with `record_shapes=True` and without graphs"
+	case len(likely) == 1:
+		return "pass `--config " + likely[0] + "`, if it is this model"
 	}
-	return "`--config` with a file or a public model's name"
+	return "pass `--config` with a file or a public model's name"
+}
+
+// beyondConfigs reports whether no config.json describes the layers of models of a role.
+func beyondConfigs(role layer.Role) bool {
+	return role == layer.RoleDenoiser || role == layer.RoleDecoder || role == layer.RoleTower
+}
+
+// roleOf is the role of the model of a pass.
+func roleOf(d *layer.Device, pass int) layer.Role {
+	if m := d.Passes[pass].Model; m >= 0 && m < len(d.Models) {
+		return d.Models[m].Role
+	}
+	return layer.RoleUnknown
 }

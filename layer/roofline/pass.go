@@ -53,7 +53,7 @@ type walk struct {
 	uncounted      bool              // the plan's sizes on one rank are not known
 	contradictions map[string]string // of recorded sizes to the plan's, by operator
 
-	slots                 slots
+	slots                 map[key]*slot // found once for all passes
 	collectives           []Collective
 	marked, unknownTokens int // passes, for notes
 }
@@ -81,6 +81,7 @@ type measured struct {
 	apartLongest layer.Kernel
 	given        given
 	stage        layer.Stage
+	role         layer.Role // of the pass's model
 	divided      divided
 
 	basis    Basis // what the work of the plan rests on
@@ -90,7 +91,7 @@ type measured struct {
 // pass measures one pass.
 func (w *walk) pass(p int, o *Options) *measured {
 	fp := &w.device.Passes[p]
-	r := &measured{walk: w, stage: fp.Stage, given: w.given[p], took: make([]spent, 0, fp.Kernels)}
+	r := &measured{walk: w, stage: fp.Stage, role: roleOf(w.device, p), given: w.given[p], took: make([]spent, 0, fp.Kernels)}
 	load, from := w.loadOf(p, o)
 	if load == nil {
 		w.unknownTokens++

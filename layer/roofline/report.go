@@ -59,6 +59,7 @@ type Report struct {
 	Notes []string `json:"notes"`
 
 	costs costs
+	role  layer.Role // of the model of the steady pass
 }
 
 // Basis is what the times of its passes are: steps, or the window where nothing separates passes.

@@ -145,7 +145,7 @@ func TestReportByHand(t *testing.T) {
 		{func() { r.Passes[1].Floor, r.Collectives = 0, r.Collectives[:1] }, []string{
 			"1 decode 2 3 0.000 - 666.7 1000.0 0.000", "c 2 5.000 1.000 2.000 2.000 0.500"}},
 		{func() { r.Model, r.GPU, r.Passes = "", nil, nil }, []string{
-			"Speed of light on unknown GPU (asked); no model config found (use `--config` with a file or a public model's name)"}},
+			"Speed of light on unknown GPU (asked); no model config found (pass `--config` with a file or a public model's name)"}},
 	} {
 		c.change()
 		var b bytes.Buffer

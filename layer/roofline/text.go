@@ -21,7 +21,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		gpu = r.GPU.ID
 	}
 	if r.Model == "" {
-		p.Heading(1, "Speed of light on %s (%s); no model config found (use %s)", gpu, r.GPUWhy, wanted(r.Likely))
+		p.Heading(1, "Speed of light on %s (%s); no model config found (%s)", gpu, r.GPUWhy, r.Wanted())
 	} else {
 		p.Heading(1, "Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
 	}

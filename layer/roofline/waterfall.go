@@ -163,12 +163,18 @@ func (r *measured) missing(g group) (why, do string) {
 		return "The GPU is not known.", "Name the GPU: `--gpu H100` (of `strata light`: `--device H100`)."
 	case r.withheld:
 		return "Floors are withheld: operators are faster than the GPU can be.", "Check `--tokens`, `--config` and the GPU."
-	case r.walk.refused:
-		return "The model config or number of layers that was given contradicts the trace.",
-			"Pass " + wanted(r.walk.names()) + "."
 	case r.walk.model == nil:
-		return "No model config was found, and the inputs of these operators were not recorded.",
-			"Pass " + wanted(r.walk.names()) + "."
+		do = table.UpperFirst(wanted(r.walk.names(), r.role)) + "."
+		switch {
+		case r.walk.refused:
+			why = "The model config or number of layers that was given contradicts the trace."
+		case beyondConfigs(r.role):
+			why = "No config.json describes " + table.WithArticle(r.role.Title()) +
+				", and the inputs of these operators were not recorded."
+		default:
+			why = "No model config was found, and the inputs of these operators were not recorded."
+		}
+		return why, do
 	case r.walk.uncounted:
 		return "The sizes of the model on one GPU are not known.", "Pass `--tp` and `--ep`."
 	case g == attentionCore && r.load != nil && !r.load.KnownSeen:

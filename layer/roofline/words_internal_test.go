@@ -28,6 +28,8 @@ func TestWhyNoFloor(t *testing.T) {
 		{func(r *measured) { r.walk.model, r.walk.refused = nil, true }, products, "The model config or number of layers that " +
 			"was given contradicts the trace.", "Pass `--config`"},
 		{func(r *measured) { r.walk.model = nil }, products, "No model config was found", "Pass `--config`"},
+		{func(r *measured) { r.walk.model, r.role = nil, layer.RoleDenoiser }, products,
+			"No config.json describes a denoiser, and the inputs", "Record with `record_shapes=True`"},
 		{func(r *measured) { r.walk.uncounted = true }, products, "The sizes of the model on one GPU are not known.",
 			"Pass `--tp`"},
 		{func(r *measured) { r.load = &Load{} }, attentionCore, "How many tokens attention sees is not known.",
@@ -230,20 +232,45 @@ func TestDefectsBySizes(t *testing.T) {
 	}
 }
 
-// TestSlotsOfOneHash: operators, and types of layers, whose hashes are equal have slots of their own, however often
-// they alternate.
-func TestSlotsOfOneHash(t *testing.T) {
-	w := &walk{plan: &profile.Plan{Kinds: make([]profile.PlanKind, slotCache+1)}, slots: slots{all: map[key]*slot{}}}
-	for range 2 {
-		for _, k := range []key{{0, "o_proj"}, {0, "oqproj"}, {slotCache, "o_proj"}, {0, "o_proj"}, {slotCache, "oqproj"},
-			{-1, "o"}, {-1, ""}} {
-			if s := w.slot(k.kind, k.operator); s.key != k || w.slots.all[k] != s {
-				t.Errorf("the slot of %+v is that of %+v", k, s.key)
-			}
+// TestPlanOfUnknownLayers: layers are of one kind, as many as the pass that reaches furthest has, none without passes.
+func TestPlanOfUnknownLayers(t *testing.T) {
+	for _, c := range []struct {
+		passes []layer.ForwardPass
+		want   int
+	}{{nil, 0}, {[]layer.ForwardPass{{NumLayers: 3}, {FirstLayer: 2, NumLayers: 2}, {NumLayers: 1}}, 4}} {
+		w := &walk{plan: &profile.Plan{}, device: &layer.Device{Passes: c.passes}}
+		if w.planLayers(); w.plan.Kinds[0].Layers != c.want || len(w.plan.LayerKinds) != c.want {
+			t.Errorf("%d layers, %d kinds; want %d", w.plan.Kinds[0].Layers, len(w.plan.LayerKinds), c.want)
 		}
 	}
-	if n := len(w.slots.all); n != 6 {
-		t.Errorf("%d slots, want 6", n)
+}
+
+// TestUnitsOfAGPU: those of its row, else as many as the smallest data-centre GPU of the table has.
+func TestUnitsOfAGPU(t *testing.T) {
+	if n := unitsOf(&hardware.GPU{Units: 1}); n != 1 {
+		t.Errorf("%d units, want 1", n)
+	}
+	least := unitsOf(nil)
+	for _, g := range hardware.Table() {
+		if g.Link.Value > 0 && g.Units > 0 && g.Units < least {
+			t.Errorf("%s has %d units, fewer than %d", g.ID, g.Units, least)
+		}
+	}
+	if least == 0 || unitsOf(&hardware.GPU{}) != least {
+		t.Errorf("%d and %d units of what is not known", least, unitsOf(&hardware.GPU{}))
+	}
+}
+
+// TestTimeAfterAPass: the last row of its waterfall; none of a plan, which takes no time.
+func TestTimeAfterAPass(t *testing.T) {
+	rows := []Share{{Time: 5}, {Time: 7}}
+	for _, c := range []struct {
+		pass Pass
+		want time.Duration
+	}{{Pass{Wall: 12, Waterfall: rows}, 7}, {Pass{Waterfall: rows}, 0}, {Pass{Wall: 12}, 0}} {
+		if got := c.pass.after(); got != c.want {
+			t.Errorf("%d rows of %d ns: %d ns after it, want %d", len(c.pass.Waterfall), c.pass.Wall, got, c.want)
+		}
 	}
 }
 
@@ -274,7 +301,7 @@ func TestLongerOfTwoKernels(t *testing.T) {
 func TestSlotsOfStages(t *testing.T) {
 	ops := []profile.PlanOp{{Operator: "core", Stage: layer.StagePrefill, K: 1, N: 1},
 		{Operator: "core", Stage: layer.StageDecode, K: 2, N: 1, Experts: 2}}
-	w := &walk{plan: &profile.Plan{Kinds: []profile.PlanKind{{Operators: ops}}}, slots: slots{all: map[key]*slot{}}}
+	w := &walk{plan: &profile.Plan{Kinds: []profile.PlanKind{{Operators: ops}}}, slots: map[key]*slot{}}
 	s := w.slot(0, "core")
 	if len(s.ops[0]) != 1 || len(s.ops[1]) != 1 || s.ops[0][0].K != 1 || s.ops[1][0].K != 2 ||
 		s.group != [2]group{products, experts} {
