@@ -164,6 +164,24 @@ func TestLengthOfALine(t *testing.T) {
 	}
 }
 
+// TestNumbersOfGPUs: two GPUs whose ranks nothing says go by their own numbers, which are no ranks; one goes by its file.
+func TestNumbersOfGPUs(t *testing.T) {
+	for gpus, want := range map[int]string{1: "f -1 true", 2: "rank 0 0 false, rank 1 1 false"} {
+		var ranks []*Rank
+		for i := range gpus {
+			ranks = append(ranks, &Rank{Rank: -1, NameRank: -1, Device: i, File: "f"})
+		}
+		members, twice := identify(ranks)
+		var got []string
+		for _, m := range members {
+			got = append(got, fmt.Sprint(m.label, " ", m.id, " ", m.numbered))
+		}
+		if s := strings.Join(got, ", "); s != want || len(twice) > 0 {
+			t.Errorf("%d GPUs: %s, %d twice; want %s", gpus, s, len(twice), want)
+		}
+	}
+}
+
 // TestRecordingsOfOneRank: of one number, else of one content.
 func TestRecordingsOfOneRank(t *testing.T) {
 	for _, c := range []struct {

@@ -48,6 +48,9 @@ func TestWaitingOfAllRanksAtOnce(t *testing.T) {
 			t.Errorf("rank %d: the others are listed as %v", me, one.Ranks)
 		}
 	}
+	if n := of(fleet.Waits([]*layer.Analysis{ranks[1], ranks[1], ranks[1]}, nil)[0], 1).Strangers; n != 2 {
+		t.Errorf("one rank three times: %d GPUs that it does not meet, want 2", n)
+	}
 	twice := fleet.Waits([]*layer.Analysis{ranks[1], ranks[1]}, fleet.Recorded(ranks[1]))
 	if of(twice[0], 1).By != layer.WaitingByFastest || of(twice[1], 1).By != layer.WaitingByFastest {
 		t.Errorf("one rank twice: by %q and %q, want an estimate", of(twice[0], 1).By, of(twice[1], 1).By)
