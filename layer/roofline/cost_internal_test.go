@@ -14,6 +14,19 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
+// TestNotesOfAPlannedRow: the module, and that a window only bounds the work, each once.
+func TestNotesOfAPlannedRow(t *testing.T) {
+	m := &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"}
+	load := Decode(1, 4)
+	for module, want := range map[string]string{"self_attn": "self_attn; at most", "": "at most"} {
+		op := profile.PlanOp{Operator: opname.Attention, Heads: 1, KVHeads: 1, HeadDim: 1, ValueDim: 1, Window: 2,
+			Module: module}
+		if r := m.row(&op, nil, 1, &load, nil, &passFloor{}); r == nil || r.Note != want {
+			t.Errorf("module %q: %+v, want the note %q", module, r, want)
+		}
+	}
+}
+
 // TestSizesOfTypes: a type takes the bits that its name ends in, those of both parts of a complex number and of both
 // values of a pair; types with scales take one more byte for 32 values, for 16, and two for 128.
 func TestSizesOfTypes(t *testing.T) {

@@ -35,6 +35,11 @@ func TestLooksLike(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
+		little := r.GPU != nil && r.Passes[r.Steady].Covered < 0.5
+		if slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasSuffix(n, "to cover more, "+r.Wanted()) }) !=
+			little {
+			t.Errorf("%s: %v, of little with a floor: %t", file, r.Notes, little)
+		}
 		_, name, known := strings.Cut(want, "--config ")
 		if known != slices.Equal(r.Likely, []string{name}) || !known && len(r.Likely) > 0 {
 			t.Errorf("%s: likely %q, want %q", file, r.Likely, name)
