@@ -44,7 +44,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		return []string{g.Title, g.Step(), fmt.Sprintf("%d of %d", g.Steps, g.All)}
 	}, table.Code("edit").Limit(editWidth), table.Text("step time"), table.Number("steps that pass"))
-	b.Say("Gains are of the steps as recorded, with the profiler's cost for the host in them. A range is for the mean step " +
-		"of another run: it includes how much steps differ.")
+	b.Say("Gains are of the steps as recorded, with the profiler's cost for the host in them. A range is for the mean " +
+		"step of another run: it includes how much steps differ.")
 	return b.Flush()
 }

@@ -91,7 +91,8 @@ type measured struct {
 // pass measures one pass.
 func (w *walk) pass(p int, o *Options) *measured {
 	fp := &w.device.Passes[p]
-	r := &measured{walk: w, stage: fp.Stage, role: roleOf(w.device, p), given: w.given[p], took: make([]spent, 0, fp.Kernels)}
+	r := &measured{walk: w, stage: fp.Stage, role: roleOf(w.device, p), given: w.given[p],
+		took: make([]spent, 0, fp.Kernels)}
 	load, from := w.loadOf(p, o)
 	if load == nil {
 		w.unknownTokens++
