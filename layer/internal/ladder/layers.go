@@ -213,9 +213,6 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence Rung, conf float6
 			r.Layer[k] = l + int32(f.First)
 		}
 	}
-	if r.Cut == CutAtBoth {
-		r.LayerConf = segment.ConfidenceBothEnds // which layers these are cannot be known
-	}
 }
 
 // byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers,

@@ -453,8 +453,8 @@ func (w *Work) works(i int32, role Role) (mixes, product int) {
 	return 0, stat.Int(role == RoleGemm || w.Facts[w.ID[i]].Convolves())
 }
 
-// dropStarts takes away what the window begins or ends with and what works as no pass does, where others mix: initial
-// weights, their copies and fills.
+// dropStarts takes away what the window begins with and what works as no pass does, where others mix: initial weights,
+// their copies and fills.
 func (w *Work) dropStarts(results []*Result) []*Result {
 	idle := func(r *Result) bool {
 		if r.Step != nil || r.Model != "" || r.Draft || r.Count > 0 || r.read != nil {
@@ -472,9 +472,6 @@ func (w *Work) dropStarts(results []*Result) []*Result {
 	}
 	for idle(results[0]) {
 		results = results[1:]
-	}
-	for idle(results[len(results)-1]) {
-		results = results[:len(results)-1]
 	}
 	return results
 }

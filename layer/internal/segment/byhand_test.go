@@ -456,21 +456,8 @@ func TestConfidenceOfRepeats(t *testing.T) {
 	}
 }
 
-// TestRounds: a sequence runs again what it ran before where nine in ten kernels are those of the round before.
-func TestRounds(t *testing.T) {
-	for _, c := range []struct {
-		others int // kernels of the last round that only it runs
-		least  int
-		want   string
-	}{{0, 10, "[0 10 20 30 40]"}, {0, 11, "[]"}, {4, 10, "[1 11 21 31]"}, {5, 10, "[]"}} {
-		s := stack(5, 10)
-		for i := range c.others {
-			s.ID[41+i], s.Base[41+i] = int32(100+i), int32(100+i)
-		}
-		if got := fmt.Sprint(Rounds(s, c.least)); got != c.want {
-			t.Errorf("%d other kernels, rounds of %d: %s, want %s", c.others, c.least, got, c.want)
-		}
-	}
+// TestLongestRest: where the GPU idles longest, the first of equals.
+func TestLongestRest(t *testing.T) {
 	s := Stretch{Sequence: stack(1, 6), Gap: []Span{9, 1, 5, 5, 2, 8}}
 	if at := s.Rest(1, 4); at != 2 || s.Rest(0, 5) != 0 || s.Rest(3, 3) != 3 || s.Rest(4, 5) != 5 {
 		t.Errorf("the longest rest is before kernel %d, want 2", at)

@@ -27,7 +27,7 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 			r.joinBare(s)
 		}
 		r.byRole = c == nil || &starts[0] != &c.Starts[0]
-		if !found || r.layers() > MaxLayers || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
+		if !found || r.layers() > MaxLayers || n > 0 && r.layers() != n {
 			continue
 		}
 		if c != nil && r.layers() < c.Layers() && (!r.byRole || n == 0 && mixedLayers(s, c.Starts)) {
