@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
@@ -276,6 +277,44 @@ func TestTableOfKernels(t *testing.T) {
 	same(t, "kernels", got,
 		"gemm 30.0 µs [30000] | 75.0 [75] [75.0%] | 2 [2] | 15.0 µs [15000] | 5.00 µs [5000] | 25.0 µs [25000]",
 		"small 10.0 µs [10000] | 25.0 [25] [25.0%] | 1 [1] | 10.0 µs [10000] | 10.0 µs [10000] | 10.0 µs [10000]")
+}
+
+// TestKernelsOfSeveralOperators: a kernel that runs for two operators has a row for each, with the launches of that one.
+func TestKernelsOfSeveralOperators(t *testing.T) {
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-extend-mi300.json.zst"), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	launches, rows := map[string]int{}, map[string]int{}
+	for k := range a.Devices[0].Kernels() {
+		if op, _, _ := k.Operator(); op != opname.Other {
+			launches[k.Facts().Short+" "+string(op)]++
+		}
+	}
+	for _, row := range drawn(kernelTable([]*layer.Device{&a.Devices[0]})) {
+		cells := strings.Split(row, " | ")
+		number, _, _ := strings.Cut(cells[5], " ")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cells[2] != opname.Other {
+			launches[cells[0]+" "+cells[2]] -= n
+		}
+		rows[cells[0]]++
+	}
+	for use, n := range launches {
+		if n != 0 {
+			t.Errorf("%s: the table misses %d launches", use, n)
+		}
+	}
+	if n := rows["Cijk_Alik_Bljk_BBS_MT320x224x64"]; n != 2 {
+		t.Errorf("the product of two operators has %d rows", n)
+	}
 }
 
 // TestLargestOperatorByOneRow: a launch that takes longer than at least four others together decides; a collective

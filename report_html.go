@@ -19,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -324,18 +325,23 @@ type kernelSum struct {
 	launches          int
 }
 
-// kernelTable lists kernels by name; the table has the short name, the tooltip the full one.
+// kernelTable lists kernels by name and operator; the table has the short name, the tooltip the full one.
 func kernelTable(devices []*layer.Device) page.Table {
-	sums := map[string]*kernelSum{}
+	type use struct {
+		name string
+		op   profile.Operator
+	}
+	sums := map[use]*kernelSum{}
 	var order []*kernelSum
 	var total time.Duration
 	for _, gpu := range devices {
 		for k := range gpu.Kernels() {
-			d, name := k.Event().Duration(), k.Event().Name()
-			s := sums[name]
+			op, _, _ := k.Operator()
+			d, of := k.Event().Duration(), use{k.Event().Name(), op}
+			s := sums[of]
 			if s == nil {
 				s = &kernelSum{first: k, category: gpu.CategoryLabel(k.Category()), least: d}
-				sums[name] = s
+				sums[of] = s
 				order = append(order, s)
 			}
 			s.time += d
@@ -345,9 +351,9 @@ func kernelTable(devices []*layer.Device) page.Table {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b *kernelSum) int { return -cmp.Compare(a.time, b.time) })
-	tab := page.Table{Caption: "Kernels by name, whole recording", Search: true, FoldAfter: shownRows,
+	tab := page.Table{Caption: "Kernels by name and operator, whole recording", Search: true, FoldAfter: shownRows,
 		Columns: []page.Column{page.Code("Kernel"), page.Text("Category"),
-			{Title: "Operator", Help: "of its first launch"}, page.Number("Time"),
+			page.Text("Operator"), page.Number("Time"),
 			page.Number("% of GPU time"), page.Number("Launches"), page.Number("Avg"), page.Number("Min"),
 			page.Number("Max")}}
 	bytes := 0
