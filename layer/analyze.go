@@ -116,7 +116,7 @@ type work struct {
 	dims map[string][][]int64 // see dimsOf
 
 	attention []attention // of each pass, see readAttention
-	passKey   []byte      // see operatorsOf
+	passKey   []byte      // see operatorsOf, shareOperators and launchesOf
 }
 
 // passTime is the GPU time of the kernels of a pass, and of those in layers.

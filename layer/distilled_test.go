@@ -1,9 +1,11 @@
 package layer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -83,5 +85,37 @@ func TestDistilledLayersBeginAlike(t *testing.T) {
 		if len(first) != 1 {
 			t.Errorf("%s: layers 1 and on begin with %d different kernels, want 1", name, len(first))
 		}
+	}
+}
+
+// TestLikeLayersHaveLikeOperators: the same kernels in the same layer of two passes of a model compute the same, also
+// where the window cuts one of the passes and its launches, with their frames, are not recorded.
+func TestLikeLayersHaveLikeOperators(t *testing.T) {
+	layers, cut := 0, 0
+	for _, k := range testdata.DistilledTraces(t) {
+		if !strings.HasSuffix(k.Name, ".json.zst") {
+			continue
+		}
+		d, seen := distilled(t, k.Name), map[string]string{}
+		for p := range d.Passes {
+			fp := &d.Passes[p]
+			cut += stat.Int(fp.Partial != "")
+			for _, l := range fp.Layers() {
+				at, ops := fmt.Sprint(fp.Model, l.Index), ""
+				for _, id := range l.Kernels {
+					op, part, _ := d.Kernel(int(id)).Operator()
+					at += "\n" + d.Kernel(int(id)).Event().Name()
+					ops += fmt.Sprintln(op, part)
+				}
+				if other, ok := seen[at]; ok && ops != other {
+					t.Errorf("%s: layer %d of pass %d runs %s and not %s", k.Name, l.Index, p, ops, other)
+				}
+				seen[at] = ops
+				layers++
+			}
+		}
+	}
+	if layers < 100 || cut == 0 {
+		t.Errorf("%d layers, %d cut passes", layers, cut)
 	}
 }

@@ -3,6 +3,7 @@ package layer
 import (
 	"encoding/binary"
 	"encoding/json"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -181,6 +182,63 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			}
 		}
 	}
+	w.shareOperators(a, results)
+}
+
+// shareOperators gives kernels of a layer the operators that they have in the same layer of another pass of the model
+// which runs the same kernels, where those rest on better evidence: the launches of one pass may be cut off, or
+// replayed, and so have no frames and no sizes.
+func (w *work) shareOperators(a *Device, results []ladder.Result) {
+	type block struct {
+		model   ladder.ModelKey
+		layer   int32
+		kernels uint64
+	}
+	shown := func(row opRow) bool { return row.evidence >= operator.ByDims }
+	if len(results) < 2 || !slices.ContainsFunc(a.operators, shown) {
+		return
+	}
+	best := map[block][]int32{} // the kernel with the best evidence at each place
+	better := func(x, y int32) bool { return a.operators[w.op[x]].evidence > a.operators[w.op[y]].evidence }
+	for _, share := range []bool{false, true} {
+		for p := range results {
+			r := &results[p]
+			if w.Ended() != nil {
+				return
+			}
+			for from, to := 0, 0; from < len(r.Kernels); from = to {
+				w.passKey = w.passKey[:0]
+				for to = from; to < len(r.Kernels) && r.Layer[to] == r.Layer[from]; to++ {
+					w.passKey = binary.LittleEndian.AppendUint32(w.passKey, uint32(w.ID[r.Kernels[to]]))
+				}
+				if r.Layer[from] == trace.None {
+					continue
+				}
+				b, kernels := block{r.Key(), r.Layer[from], hashOf(w.passKey)}, r.Kernels[from:to]
+				known := best[b]
+				if known == nil {
+					best[b] = slices.Clone(kernels)
+				}
+				if !slices.EqualFunc(known, kernels, func(x, y int32) bool { return w.ID[x] == w.ID[y] }) {
+					continue
+				}
+				for k, j := range known {
+					if i := kernels[k]; share && better(j, i) {
+						w.op[i] = w.op[j]
+					} else if better(i, j) {
+						known[k] = i
+					}
+				}
+			}
+		}
+	}
+}
+
+// hashOf is a number for bytes, the same in every run.
+func hashOf(b []byte) uint64 {
+	sum := fnv.New64a()
+	sum.Write(b)
+	return sum.Sum64()
 }
 
 // onlyLacks says that a pass runs what another one does, in its order, but for records that are missing.

@@ -1,9 +1,8 @@
 package layer
 
 import (
+	"encoding/binary"
 	"encoding/json"
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +96,10 @@ func (w *work) stagesOfLikes(a *Device, results []ladder.Result) {
 		model, layer int
 		launches     uint64
 	}
+	unknown := func(fp ForwardPass) bool { return fp.Stage == StageUnknown && fp.NumLayers > 0 }
+	if !slices.ContainsFunc(a.Passes, unknown) {
+		return
+	}
 	likes := map[block]*ForwardPass{} // nil where passes differ in stage
 	for p := range results {
 		fp := &a.Passes[p]
@@ -112,12 +115,9 @@ func (w *work) stagesOfLikes(a *Device, results []ladder.Result) {
 			}
 		}
 	}
-	if len(likes) == 0 {
-		return
-	}
 	for p := range results {
 		fp := &a.Passes[p]
-		if fp.Stage != StageUnknown {
+		if !unknown(*fp) {
 			continue
 		}
 		for _, n := range edgeLayers(&results[p]) {
@@ -145,10 +145,10 @@ func edgeLayers(r *ladder.Result) []int {
 	return []int{r.First, r.First + r.Count - 1}
 }
 
-// launchesOf returns what a layer launches, kernels and their grids, as a number; 0 where a kernel is replayed, as a
-// graph runs for fewer tokens too, or its grid is unknown.
+// launchesOf returns what a layer launches, kernels and their grids, as a number; 0 where it has no kernel, one is
+// replayed, as a graph runs for fewer tokens too, or its grid is unknown.
 func (w *work) launchesOf(r *ladder.Result, n int) uint64 {
-	sum := fnv.New64a()
+	w.passKey = w.passKey[:0]
 	for k, i := range r.Kernels {
 		if int(r.Layer[k]) != n || w.Act(i).Kind() != event.Kernel {
 			continue
@@ -157,9 +157,12 @@ func (w *work) launchesOf(r *ladder.Result, n int) uint64 {
 		if grid == "" || w.Replayed(i) {
 			return 0
 		}
-		fmt.Fprint(sum, w.ID[i], grid, ";")
+		w.passKey = append(binary.LittleEndian.AppendUint32(w.passKey, uint32(w.ID[i])), grid...)
 	}
-	return sum.Sum64()
+	if len(w.passKey) == 0 {
+		return 0
+	}
+	return hashOf(w.passKey)
 }
 
 // stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token
