@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,9 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -44,7 +45,7 @@ func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording,
 		return rec, true, nil
 	}
 	if errors.Is(err, trace.ErrNoTrace) {
-		return nil, true, notATrace(path, u.seen)
+		return nil, true, u.notATrace(path)
 	}
 	return nil, true, fmt.Errorf("strata: %w", err)
 }
@@ -135,21 +136,26 @@ func (o *Options) unpack(ctx context.Context, path string, members ...string) (u
 	}
 	if u.taken == 0 {
 		u.remove()
-		return nil, true, notATrace(path, u.seen)
+		return nil, true, u.notATrace(path)
 	}
 	return u, true, nil
 }
 
-// notATrace says that an archive holds no trace.
-func notATrace(path string, files int) error {
-	return fmt.Errorf("strata: %s: %w: a zip or tar archive of %d files, %w", path, trace.ErrFormat, files,
-		trace.ErrNoTrace)
+// notATrace says that the archive at path holds no trace.
+func (u *unpacker) notATrace(path string) error {
+	if u.inner != "" {
+		return fmt.Errorf("strata: %s: %w: %s is an archive two archives deep; unpack one of them", path,
+			trace.ErrFormat, u.inner)
+	}
+	return fmt.Errorf("strata: %s: %w: a zip or tar archive of %s, %w", path, trace.ErrFormat,
+		table.Counted(u.seen, "file", "files"), trace.ErrNoTrace)
 }
 
 // eachMember calls f for the files of an archive, with their names.
 type eachMember func(f func(name string, content io.Reader) error) error
 
-// membersOf returns how to go over the files of an archive; nil where it is none, or a zip of fewer files than least.
+// membersOf returns how to go over the files of an archive; nil where it is none, or a zip of fewer files than least
+// that are neither compressed nor archives.
 func membersOf(f *os.File, size int64, least int) (eachMember, error) {
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
@@ -160,18 +166,16 @@ func membersOf(f *os.File, size int64, least int) (eachMember, error) {
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
 		return zipMembers(f, size, least)
 	}
-	var in io.Reader = bufio.NewReader(f)
-	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		in = bufio.NewReader(z)
+	packed, err := decompress.NewReader(f, decompress.Limits{MaxBytes: archiveBytes, MaxRatio: archiveRatio})
+	if err != nil {
+		return nil, err
 	}
-	if begin, _ := in.(*bufio.Reader).Peek(512); !isTar(begin) {
-		return nil, nil
+	in := bufio.NewReader(packed)
+	if begin, _ := in.Peek(512); !isTar(begin) {
+		return nil, packed.Close()
 	}
 	return func(take func(string, io.Reader) error) error {
+		defer packed.Close()
 		t := tar.NewReader(in)
 		for {
 			h, err := t.Next()
@@ -202,13 +206,13 @@ func zipMembers(f *os.File, size int64, least int) (eachMember, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := 0
+	files, packed := 0, false
 	for _, m := range z.File {
 		if m.Mode().IsRegular() {
-			files++
+			files, packed = files+1, packed || framework.Packed(m.Name)
 		}
 	}
-	if files < least {
+	if files < least && !packed { // one of these is unpacked before it is read
 		return nil, nil
 	}
 	return func(take func(string, io.Reader) error) error {
@@ -235,6 +239,8 @@ type unpacker struct {
 	dir         string
 	members     []string // what is taken, with any name; none: all traces
 	first       string   // trace
+	inner       string   // archive that is too deep
+	within      string   // the archive that is unpacked now, "" for the outermost
 	left        int64
 	formats     []trace.Format
 	seen, taken int
@@ -265,9 +271,16 @@ func (u *unpacker) take(name string, content io.Reader) error {
 		is, beside = named, beside && !named
 	}
 	if !is && !beside {
-		return nil
+		return u.open(name, content)
 	}
-	path := filepath.Join(u.dir, name)
+	if is && !beside {
+		u.taken++
+	}
+	return u.write(filepath.Join(u.dir, name), content)
+}
+
+// write copies a file, within the limit of all.
+func (u *unpacker) write(path string, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -279,8 +292,42 @@ func (u *unpacker) take(name string, content io.Reader) error {
 	if u.left -= n; err == nil && u.left < 0 {
 		err = fmt.Errorf("%w: it unpacks to more than %d times its size", trace.ErrLimit, archiveRatio)
 	}
-	if is && !beside {
-		u.taken++
-	}
 	return err
+}
+
+// open takes the traces of an archive in the archive, which are named as if it were a directory. Other files are none.
+func (u *unpacker) open(name string, content io.Reader) error {
+	if !framework.Packed(name) {
+		return nil
+	}
+	if u.within != "" {
+		u.inner = name
+		return nil
+	}
+	path := filepath.Join(u.dir, ".inner")
+	if err := u.write(path, content); err != nil {
+		return err
+	}
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	defer os.Remove(path)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	each, err := membersOf(f, info.Size(), 1)
+	if err != nil || each == nil {
+		return nil // it holds no trace that can be read
+	}
+	u.within = name
+	defer func() { u.within = "" }()
+	if err := each(func(inner string, content io.Reader) error {
+		return u.take(filepath.ToSlash(name)+"/"+inner, content)
+	}); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }

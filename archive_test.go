@@ -208,6 +208,7 @@ func TestArchivesAreDirectories(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()},
 		member{"run/x-TP-1.trace.json.gz", demo.Trace()}
+	inner := tarred(t, true, member{"deep/x-TP-0.trace.json.gz", demo.Trace()}, readme, rank1)
 	bombed := zipped(t, readme, member{"a.trace.json", []byte(`{"traceEvents":[` + strings.Repeat(" ", 40<<20) + `]}`)})
 	for name, c := range map[string]struct {
 		text  []byte
@@ -220,9 +221,14 @@ func TestArchivesAreDirectories(t *testing.T) {
 		"ranks.tar":    {tarred(t, false, readme, rank0, rank1), 2, nil},
 		"ranks.tar.gz": {tarred(t, true, rank0, rank1, readme), 2, nil},
 		"one.tar":      {tarred(t, false, member{"run/", nil}, rank0), 1, nil},
-		"none.zip":     {zipped(t, readme, member{"b.txt", nil}), 0, trace.ErrNoTrace},
-		"away.zip":     {zipped(t, readme, member{"../../away.trace.json", demo.Trace()}), 0, trace.ErrNoTrace},
-		"bomb.zip":     {bombed, 0, trace.ErrLimit},
+		"packed.zip":   {zipped(t, rank0), 1, nil},
+		"nested.zip":   {zipped(t, readme, member{"in.tar.gz", inner}), 2, nil},
+		"nested.tar": {tarred(t, false, member{"in.tgz", inner},
+			member{"a/in.zip", zipped(t, member{"x-TP-2.trace.json.gz", demo.Trace()})}), 3, nil},
+		"deep.zip": {zipped(t, member{"a.zip", zipped(t, member{"in.tgz", inner})}), 0, trace.ErrFormat},
+		"none.zip": {zipped(t, readme, member{"b.txt", nil}), 0, trace.ErrNoTrace},
+		"away.zip": {zipped(t, readme, member{"../../away.trace.json", demo.Trace()}), 0, trace.ErrNoTrace},
+		"bomb.zip": {bombed, 0, trace.ErrLimit},
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, c.text, 0o600); err != nil {
@@ -241,6 +247,10 @@ func TestArchivesAreDirectories(t *testing.T) {
 		}
 		if len(rec.Parts) != c.parts || rec.Parts[0].Trace.Len(event.LaneGPU) == 0 {
 			t.Errorf("%s: %d parts, want %d", name, len(rec.Parts), c.parts)
+		}
+		if twice, err := strata.OpenFiles(t.Context(), []string{path, path}, strata.Options{}); err != nil ||
+			len(twice.Parts) != 2*c.parts {
+			t.Errorf("%s: it cannot be named with another: %v", name, err)
 		}
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {

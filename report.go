@@ -332,7 +332,8 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 		return nil, fmt.Errorf("%s: %w", part.Shown(), err)
 	}
 	if a.Refused != nil {
-		r.note("%s: %v; passes and layers are those that the trace shows by itself", part.Shown(), a.Refused)
+		r.note("%s: %s; passes and layers are those that the trace shows by itself", part.Shown(),
+			strings.TrimPrefix(a.Refused.Error(), "layer: "))
 	}
 	if len(a.Devices) == 0 {
 		return &reportPart{name: part.Shown(), opens: part.Shown(), a: a}, nil

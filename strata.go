@@ -117,21 +117,24 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	return OpenFiles(ctx, []string{path}, o)
 }
 
-// OpenFiles reads several files, such as the ranks of a run, in this order. They may be of archives, as [Open] has
-// them.
+// OpenFiles reads several files, such as the ranks of a run, in this order. They may be directories, archives or files
+// of archives, as [Open] has them.
 func OpenFiles(ctx context.Context, paths []string, o Options) (*Recording, error) {
 	files := make([]trace.File, 0, len(paths))
 	o.archives = map[string]string{}
 	for _, p := range paths {
-		if archive, member := splitMember(p); archive != "" {
-			u, is, err := o.unpack(ctx, archive, member)
-			if err != nil {
-				return nil, err
-			}
-			if is {
-				defer u.remove()
-				o.archives[u.dir], p = archive, filepath.Join(u.dir, member)
-			}
+		archive, member := splitMember(p)
+		var members []string
+		if archive != "" {
+			p, members = archive, []string{member}
+		}
+		u, is, err := o.unpack(ctx, p, members...)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			defer u.remove()
+			o.archives[u.dir], p = p, filepath.Join(u.dir, member)
 		}
 		list, err := trace.ListFiles(p, o.formats()...)
 		if err != nil {

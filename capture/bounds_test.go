@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -211,6 +212,14 @@ func TestSecrets(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	_, err := capture.Run(t.Context(), capture.Options{URL: "http://127.0.0.1:1", OutputDir: t.TempDir()})
 	wantError(t, err, capture.ErrNoServer, "connection refused", "is this its address")
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and answers nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	_, err = capture.Run(t.Context(), capture.Options{URL: "http://" + silent.Addr().String(), OutputDir: t.TempDir(),
+		Timeouts: capture.Timeouts{Info: 50 * time.Millisecond}})
+	wantError(t, err, capture.ErrNoServer, "no answer within 50ms")
 	_, err = capture.Run(t.Context(), capture.Options{URL: "http://x", Workload: "x"})
 	if err == nil || strings.Count(err.Error(), "capture: ") != 1 {
 		t.Errorf("%v, want the package once", err)

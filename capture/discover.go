@@ -295,6 +295,9 @@ func recognise(ctx context.Context, c *client, engine bool) (s *sign, evidence s
 			continue
 		}
 		text, err = c.get(ctx, s.Path)
+		if unreachable(err) && ctx.Err() == nil {
+			err = marked{err, ErrNoServer}
+		}
 		if closed(err) || ctx.Err() != nil { // the other routes would only repeat it, each with its own timeout
 			return nil, "", nil, err
 		}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
@@ -127,7 +129,8 @@ func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 		}
 	}
 	slices.Sort(have)
-	return nil, fmt.Errorf("%w: GPU %d has no activities; the trace has GPUs %v", ErrRange, *id, have)
+	return nil, fmt.Errorf("%w: GPU %d has no activities; the trace has %s %s", ErrRange, *id,
+		table.Plural(len(have), "GPU", "GPUs"), strings.ReplaceAll(strings.Trim(fmt.Sprint(have), "[]"), " ", ", "))
 }
 
 // Only is the analysis of one of its GPUs alone.

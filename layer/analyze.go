@@ -58,6 +58,10 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	anchored := func(d Device) bool { return d.NumAnchors > 0 }
+	if opts.Anchor != "" && len(a.Devices) > 0 && !slices.ContainsFunc(a.Devices, anchored) {
+		return nil, noAnchors(opts.Anchor)
+	}
 	return a, nil
 }
 
@@ -211,7 +215,11 @@ func (w *work) segment(a *Device, m *ladder.Model) error {
 				false: "module frames but none of a layer"}[f == nil])
 	}
 	if w.opts.Boundaries == boundariesAnchorCloses && a.NumAnchors == 0 {
-		return noAnchors(m, w)
+		if m.Anchor == "" {
+			return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give "+
+				"--anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.Profile.Name)
+		}
+		return noAnchors(m.Anchor)
 	}
 	found, err := w.Climb(f, m)
 	if err != nil {
@@ -420,11 +428,6 @@ func (a *Device) rest(index map[any]int, of any, what Subject, kind Rung, confid
 	e.Passes, e.Confidence = e.Passes+1, min(e.Confidence, confidence)
 }
 
-func noAnchors(m *ladder.Model, w *work) error {
-	if m.Anchor == "" {
-		return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give "+
-			"--anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.Profile.Name)
-	}
-	return fmt.Errorf("%w: no kernel name contains the anchor %q of profile %s", ErrNoEvidence, m.Anchor,
-		m.Profile.Name)
+func noAnchors(anchor string) error {
+	return fmt.Errorf("%w: no kernel name contains the anchor kernel %q", ErrNoEvidence, anchor)
 }

@@ -129,6 +129,8 @@ func TestErrorsSayWhatWasFound(t *testing.T) {
 			[]string{"anchor"}},
 		{"an anchor that does not occur", qwen, layer.Options{Boundaries: "anchor-closes", Anchor: "no_such_kernel"},
 			layer.ErrNoEvidence, []string{"no_such_kernel"}},
+		{"an anchor that does not occur, in any mode", qwen, layer.Options{Anchor: "no_such_kernel"},
+			layer.ErrNoEvidence, []string{"no_such_kernel"}},
 		{"modules without frames", "sglang-qwen3-8b-decode-graph-mi300.json.gz", layer.Options{Boundaries: "modules"},
 			layer.ErrNoEvidence, []string{"module"}},
 		{"negative N", qwen, layer.Options{NumLayers: -1}, layer.ErrRange, []string{"-1"}},

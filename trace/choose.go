@@ -11,7 +11,8 @@ import (
 // one recording, by stage, then rank:
 //
 //   - files directly inside root, else, if files below carry stage names, all of
-//     them, else those of the directory whose newest trace is the newest;
+//     them, else those of the directory whose newest trace is the newest, and
+//     what other directories hold of the same recording (see [Recordings]);
 //   - merged-* files and *.tmp left-overs only if there is nothing else;
 //   - of one rank: 0 if present, else the lowest, else files without a rank; or
 //     of all ranks, if there are any;
@@ -75,5 +76,13 @@ func chooseDirectory(root string, files []File) []File {
 		return staged
 	}
 	newest := slices.MinFunc(files, newestFirst)
-	return prefer(files, func(f File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
+	var mates []File
+	for _, r := range Recordings(root, files) {
+		if slices.Contains(r.Files, newest) {
+			mates = r.Files
+		}
+	}
+	return prefer(files, func(f File) bool {
+		return filepath.Dir(f.Path) == filepath.Dir(newest.Path) || slices.Contains(mates, f)
+	})
 }

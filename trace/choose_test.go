@@ -38,6 +38,8 @@ func TestFilesOfOneRecording(t *testing.T) {
 		{"left over before merged", []trace.File{merged, partial}, false, "/r/p"},
 		{"directly inside", []trace.File{file("/r/x/a", 0, "", 9), file("/r/b", 0, "", 1)}, false, "/r/b"},
 		{"stages below", []trace.File{file("/r/x/a", 0, "decode", 1), file("/r/y/b", 0, "", 9)}, false, "/r/x/a"},
+		{"a directory for each rank", []trace.File{file("/r/x/t-TP-0.json", 0, "", 1), file("/r/y/t-TP-1.json", 1, "", 2),
+			file("/r/z/o-TP-2.json", 2, "", 1)}, true, "/r/x/t-TP-0.json /r/y/t-TP-1.json"},
 		{"the newest directory", []trace.File{file("/r/x/a", 0, "", 1), file("/r/y/b", 1, "", 9),
 			file("/r/y/c", 0, "", 2)}, false, "/r/y/c"},
 	} {

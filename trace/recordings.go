@@ -29,33 +29,33 @@ var (
 	separators    = regexp.MustCompile(`[-_. ]+`)
 )
 
-// Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files of one
-// folder belong together that differ by rank and stage alone, and by a time that each rank took for itself; where a
-// rank would be there twice, that time, or the data-parallel replica, separates recordings. Merged files and
-// left-overs of killed servers count only where there is nothing else.
+// Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files belong
+// together that differ by rank and stage alone, and by a time that each rank took for itself, also in several folders.
+// Where a rank would be there twice, the folder, that time or the data-parallel replica separates recordings. Merged
+// files and left-overs of killed servers count only where there is nothing else.
 func Recordings(root string, files []File) []Recording {
 	root = filepath.Clean(root)
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.External })
 	files = prefer(files, func(f File) bool { return !f.Merged && !f.Partial })
-	groups := map[string][]File{}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	named := map[string][]File{}
 	for _, f := range files {
-		dir, err := filepath.Rel(root, filepath.Dir(f.Path))
-		if err != nil || dir == "." {
-			dir = ""
-		}
-		if base := filepath.Base(dir); f.Stage != "" && stageWord.ReplaceAllString(base, "") == "" {
-			dir = strings.TrimPrefix(filepath.Dir(dir), ".") // a folder for each stage
-		}
-		key := common(f, true)
-		if dir != "" {
-			key = filepath.ToSlash(dir) + "/" + key
-		}
-		groups[key] = append(groups[key], f)
+		named[common(f, true)] = append(named[common(f, true)], f)
 	}
 	var out []Recording
-	for name, list := range groups {
-		slices.SortFunc(list, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-		out = append(out, apart(name, list)...)
+	for name, list := range named {
+		folders := map[string][]File{}
+		for _, f := range list {
+			folders[folder(root, f)] = append(folders[folder(root, f)], f)
+		}
+		unranked := func(f File) bool { return f.Rank < 0 }
+		if len(folders) > 1 && !rankTwice(list) && !slices.ContainsFunc(list, unranked) {
+			out = append(out, apart(name, list)...)
+			continue
+		}
+		for dir, list := range folders {
+			out = append(out, apart(strings.TrimPrefix(dir+"/"+name, "/"), list)...)
+		}
 	}
 	for i := range out {
 		r := &out[i]
@@ -68,6 +68,44 @@ func Recordings(root string, files []File) []Recording {
 		return cmp.Or(newestFirst(a.newest(), b.newest()), strings.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+// folder is where below root a file is; a folder for each stage or rank counts as the one that holds them.
+func folder(root string, f File) string {
+	dir, err := filepath.Rel(root, filepath.Dir(f.Path))
+	if err != nil {
+		return ""
+	}
+	ofRank := f.Rank >= 0 && framework.ReadFileName(framework.All(), filepath.Base(f.Path)).Rank < 0
+	if ofRank || f.Stage != "" && stageWord.ReplaceAllString(filepath.Base(dir), "") == "" {
+		dir = filepath.Dir(dir)
+	}
+	if dir == "." {
+		return ""
+	}
+	return filepath.ToSlash(dir)
+}
+
+// rankTwice reports whether two files of one name are of the same rank and stage.
+func rankTwice(list []File) bool {
+	type key struct {
+		rank   int
+		stage  string
+		labels string
+	}
+	seen := map[key]bool{}
+	for _, f := range list {
+		base := filepath.Base(f.Path)
+		k := key{f.Rank, f.Stage, strings.Join(parallelLabel.FindAllString(base, -1), "")}
+		if m := process.FindString(base); m != "" {
+			k.labels += strings.SplitN(m, ".", 2)[0]
+		}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+	}
+	return false
 }
 
 // common is what the name of a file has in common with those of other ranks, with or without times.
@@ -88,21 +126,6 @@ func common(f File, times bool) string {
 
 // apart divides files of one name where a rank is there twice.
 func apart(name string, list []File) []Recording {
-	type key struct {
-		rank   int
-		stage  string
-		labels string
-	}
-	count, most := map[key]int{}, 0
-	for _, f := range list {
-		base := filepath.Base(f.Path)
-		k := key{f.Rank, f.Stage, strings.Join(parallelLabel.FindAllString(base, -1), "")}
-		if m := process.FindString(base); m != "" {
-			k.labels += strings.SplitN(m, ".", 2)[0]
-		}
-		count[k]++
-		most = max(most, count[k])
-	}
 	split := func(by func(File) string) []Recording {
 		parts := map[string][]File{}
 		var keys []string
@@ -125,13 +148,13 @@ func apart(name string, list []File) []Recording {
 		replicas[replicaLabel.FindString(filepath.Base(f.Path))], ranks[f.Rank] = true, true
 	}
 	switch {
-	case most <= 1 && (len(replicas) <= 1 || len(ranks) == len(list)):
+	case !rankTwice(list) && (len(replicas) <= 1 || len(ranks) == len(list)):
 		first := common(list[0], false) // with its time, where all have the same one
 		if slices.ContainsFunc(list, func(f File) bool { return common(f, false) != first }) {
 			first = cmp.Or(strings.Trim(common(list[0], true), "-"), first)
 		}
 		return []Recording{{strings.TrimSuffix(name, common(list[0], true)) + first, list}}
-	case most <= 1: // each replica numbers its ranks by itself
+	case !rankTwice(list): // each replica numbers its ranks by itself
 		return split(func(f File) string {
 			return strings.TrimLeft(replicaLabel.FindString(filepath.Base(f.Path)),
 				"-_.")
@@ -144,12 +167,15 @@ func apart(name string, list []File) []Recording {
 	}
 	// Each file has a time of its own: the last of each rank, the one before it, and so on.
 	slices.SortFunc(list, func(a, b File) int { return cmp.Or(strings.Compare(stamp(b), stamp(a)), newestFirst(a, b)) })
-	nth := map[key]int{}
+	type one struct {
+		rank  int
+		stage string
+	}
+	nth := map[one]int{}
 	var out []Recording
 	for _, f := range list {
-		k := key{rank: f.Rank, stage: f.Stage}
-		n := nth[k]
-		nth[k]++
+		n := nth[one{f.Rank, f.Stage}]
+		nth[one{f.Rank, f.Stage}]++
 		if n == len(out) {
 			out = append(out, Recording{Name: strings.Trim(name+"-"+stamp(f), "-")})
 		}

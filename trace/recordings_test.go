@@ -30,6 +30,12 @@ func TestRecordings(t *testing.T) {
 			"dp0_pp0_tp0_rank0.17600000001.pt.trace.json.gz dp0_pp0_tp1_rank1.17600000002.pt.trace.json.gz dp1_pp0_tp0_rank0.17600000003.pt.trace.json.gz dp1_pp0_tp1_rank1.17600000004.pt.trace.json.gz", "dp1:2 dp0:2"},
 		{"processes of a host", "node7_41.1760000000001.pt.trace.json node7_42.1760000000009.pt.trace.json", "node7:2"},
 		{"replicas in folders", "a/x-TP-0.trace.json b/x-TP-0.trace.json b/x-TP-1.trace.json", "b/x:2 a/x:1"},
+		{"ranks in folders", "a/x-TP-0.trace.json b/x-TP-1.trace.json x-TP-2.trace.json", "x:3"},
+		{"ranks and stages in folders", "a/prefill/x-TP-0.trace.json b/decode/x-TP-1.trace.json b/y-TP-1.trace.json",
+			"b/y:1 x:2"},
+		{"two runs of ranks in folders", "a/rank0/x.trace.json a/rank1/x.trace.json b/rank0/x.trace.json " +
+			"b/rank1/x.trace.json", "b/x:2 a/x:2"},
+		{"one name without ranks in folders", "a/x.trace.json b/x.trace.json", "b/x:1 a/x:1"},
 		{"stages in folders", "prefill/x-TP-0.trace.json decode/x-TP-0.trace.json", "x:2"},
 		{"unlike names", "old.json new.json", "new:1 old:1"},
 		{"a time each, no rank", "run-1760000000001.json run-1760000000002.json",

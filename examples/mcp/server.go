@@ -63,7 +63,8 @@ func newServer(root string, cacheBytes int64, memory string) (*server, error) {
 		mostDocument: mostDocument}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "strata", Version: "1"}, &mcp.ServerOptions{
 		Instructions: "Reads GPU profiler traces of LLM inference. Start with report. Read validity before numbers; what " +
-			"is unknown has a reason; at-most is a bound."})
+			"is unknown has a reason; at-most is a bound. Texts name flags of the strata program: --kv-len is the argument " +
+			"kv_len; flags without an argument are of that program alone."})
 	for i := range tools {
 		t := &tools[i]
 		s.mcp.AddTool(&mcp.Tool{Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.schema()),

@@ -26,6 +26,7 @@ type arguments struct {
 	Cursor   string   `json:"cursor"`
 	Tokens   int      `json:"tokens"`
 	KVLen    int      `json:"kv_len"`
+	GPU      string   `json:"gpu"`
 	Topic    string   `json:"topic"`
 }
 
@@ -53,23 +54,25 @@ var kinds = map[string]string{
 	"cursor":   `{"type":"string","description":"next_cursor of the answer before"}`,
 	"tokens":   `{"type":"integer","minimum":1}`,
 	"kv_len":   `{"type":"integer","minimum":1}`,
+	"gpu":      `{"type":"string","description":"the GPU, where the trace does not name it: H100"}`,
 	"topic":    `{"type":"string","description":"a kind or cause of a finding, a document, or document.field"}`,
 }
 
 var tools = []tool{
 	{name: "report", about: "First. Answers why a run is slow: validity, findings by size, passes, host verdict, speed " +
-		"of light, next steps.", takes: []string{"!file", "question", "against", "config", "fields"},
+		"of light, next steps.", takes: []string{"!file", "question", "against", "config", "gpu", "tokens", "kv_len",
+		"fields"},
 		command: []string{"answer"}},
 	{name: "passes", about: "Forward passes: stage, tokens, time, idle.",
 		takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"report"}, rows: []string{"passes"}},
 	{name: "operators", about: "Operators of the model in one pass of each stage: time, floor, bound.",
-		takes: []string{"!file", "config", "stage", "limit", "cursor"}, command: []string{"report"},
+		takes: []string{"!file", "config", "gpu", "tokens", "kv_len", "stage", "limit", "cursor"}, command: []string{"report"},
 		rows: []string{"operators"}},
 	{name: "kernels", about: "Kernels by time, with category, operator and source line.",
 		takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"triage", "--min-share", "0"},
 		rows: []string{"stages", "kernels"}},
 	{name: "floor", about: "What each pass and operator should take on this GPU.",
-		takes: []string{"!file", "config", "tokens", "kv_len", "fields"}, command: []string{"light"}},
+		takes: []string{"!file", "config", "gpu", "tokens", "kv_len", "fields"}, command: []string{"light"}},
 	{name: "host", about: "Is the CPU the bottleneck, and what does it do?", takes: []string{"!file", "fields"},
 		command: []string{"host"}},
 	{name: "compare", about: "What changed between two runs, beyond noise.",
@@ -101,7 +104,7 @@ func (a *arguments) given() map[string]bool {
 	return map[string]bool{"file": a.File != "", "against": a.Against != "", "files": len(a.Files) > 0,
 		"config": a.Config != "", "question": a.Question != "", "fields": a.Fields != "",
 		"stage": a.Stage != "", "limit": a.Limit != 0, "cursor": a.Cursor != "", "tokens": a.Tokens != 0,
-		"kv_len": a.KVLen != 0, "topic": a.Topic != ""}
+		"kv_len": a.KVLen != 0, "gpu": a.GPU != "", "topic": a.Topic != ""}
 }
 
 // check refuses arguments that the tool does not have, or that are out of range.
@@ -171,6 +174,9 @@ func (t *tool) more(a *arguments) (out []string) {
 	}
 	if a.KVLen > 0 {
 		out = append(out, "--kv-len", strconv.Itoa(a.KVLen))
+	}
+	if a.GPU != "" {
+		out = append(out, "--gpu="+a.GPU)
 	}
 	return out
 }

@@ -39,8 +39,8 @@ const partial = ".tmp"
 const LabelRank = "rank"
 
 // ReadFileName reads the rank in the file's name, as the first framework whose
-// label is found has it, and the stage in the file's name or, where that names
-// none, in the name of a directory above it.
+// label is found has it, or the name of its directory, such as rank3, and the
+// stage in the file's name or, where that names none, in the name of a directory above it.
 func ReadFileName(list []Framework, file string) FileName {
 	file = strings.ReplaceAll(file, `\`, "/")
 	out := FileName{Rank: -1, Stage: stageInPath(file), Merged: merged.MatchString(path.Base(file)),
@@ -48,8 +48,12 @@ func ReadFileName(list []Framework, file string) FileName {
 	for _, word := range rankLabels(list) {
 		if n, ok := Label(file, word); ok {
 			out.Rank, out.Label = n, word
-			break
+			return out
 		}
+	}
+	if dir := path.Base(path.Dir(file)); rankDir.MatchString(dir) {
+		out.Rank, _ = Label(dir, LabelRank)
+		out.Label = LabelRank
 	}
 	return out
 }
@@ -99,6 +103,7 @@ func Label(file, word string) (int, bool) {
 var (
 	stageInName = regexp.MustCompile(`(?i)(?:[-_.]|^)(extend|prefill|decode)(?:[-_.]|$)`)
 	stageDir    = regexp.MustCompile(`(?i)^(extend|prefill|decode)$`)
+	rankDir     = regexp.MustCompile(`(?i)^rank[-_]?\d{1,6}$`)
 )
 
 // stageInPath returns the stage in a file's name after a dash, underscore or
@@ -127,6 +132,12 @@ func PlainName(base string) string { return rankInEnding.ReplaceAllString(base, 
 
 // Packings end the names of compressed files.
 func Packings() []string { return []string{".gz", ".zst", ".bz2", ".zip"} }
+
+// Packed reports whether a file's name is that of a compressed file or an archive.
+func Packed(name string) bool {
+	bare := BareName(name)
+	return bare != strings.ToLower(name) || Ends(bare, []string{".tar", ".tgz"})
+}
 
 // BareName is a file's name in lower case without the endings of compression
 // and of files that are still being written.

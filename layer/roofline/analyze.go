@@ -23,6 +23,9 @@ import (
 // model's config and the tokens of each pass, where the config is known, else from the recorded inputs of ops. A GPU
 // that is not known gives work without floors.
 func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
+	if err := o.setCache(); err != nil {
+		return nil, err
+	}
 	c := cmp.Or(o.Config, a.Config)
 	r := newReport()
 	r.Steady = trace.None
@@ -208,7 +211,7 @@ func gpuOf(d *layer.Device, o *Options) (*hardware.GPU, string, error) {
 	if o.Device != "" {
 		g, ok := hardware.Named(table, o.Device)
 		if !ok {
-			return nil, "", fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", errNoGPU, o.Device)
+			return nil, "", o.noGPU()
 		}
 		return o.withPeaks(g), "as asked for", nil
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
@@ -66,9 +68,12 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	if o.Load == nil || o.Load.Tokens <= 0 {
 		return nil, fmt.Errorf("speed of light: %w: say how many tokens a pass has", errNoLoad)
 	}
+	if err := o.setCache(); err != nil {
+		return nil, err
+	}
 	g, ok := hardware.Named(o.table(), o.Device)
 	if !ok {
-		return nil, fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", errNoGPU, o.Device)
+		return nil, o.noGPU()
 	}
 	g = o.withPeaks(g)
 	if err := ctx.Err(); err != nil {
@@ -167,6 +172,27 @@ func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
 		return nil
 	}
 	return &own
+}
+
+// setCache makes the type of the cache one that has a size; servers call fp8 also fp8_e4m3, and PyTorch float8_e4m3fn.
+func (o *Options) setCache() error {
+	t := strings.ToLower(o.CacheDType)
+	t = cmp.Or(shortType(strings.Replace(t, "fp8_", "float8_", 1)), t)
+	if _, ok := typeSizes[t]; !ok && t != "" {
+		return fmt.Errorf("speed of light: unknown type %q of the KV cache; known are %s", o.CacheDType,
+			strings.Join(slices.Sorted(maps.Keys(typeSizes)), ", "))
+	}
+	o.CacheDType = t
+	return nil
+}
+
+// noGPU is the error of a GPU that is not in the table.
+func (o *Options) noGPU() error {
+	var known []string
+	for _, g := range o.table() {
+		known = append(known, g.ID)
+	}
+	return fmt.Errorf("speed of light: %w %q; known are %s", errNoGPU, o.Device, strings.Join(known, ", "))
 }
 
 // PeakOfMemory is the memory's name in [Options.Peaks].

@@ -166,6 +166,34 @@ func TestPlanSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestCacheTypes: names of servers and PyTorch count as the type that they mean, and an unknown one is no default.
+func TestCacheTypes(t *testing.T) {
+	load := roofline.Decode(16, 4096)
+	floor := func(dtype string) (time.Duration, error) {
+		r, err := roofline.Plan(t.Context(), config(t, llama), roofline.Options{Device: "H100", Load: &load,
+			CacheDType: dtype})
+		if err != nil {
+			return 0, err
+		}
+		return r.Passes[0].Floor, nil
+	}
+	want, err := floor("fp8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, same := range []string{"FP8", "fp8_e4m3", "float8_e5m2"} {
+		if got, err := floor(same); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", same, got, err, want)
+		}
+	}
+	if wide, err := floor("bfloat16"); err != nil || wide <= want {
+		t.Errorf("bfloat16: %v, %v; want more than %v", wide, err, want)
+	}
+	if _, err := floor("fp80"); err == nil || !strings.Contains(err.Error(), "known are bf16") {
+		t.Errorf("fp80: %v", err)
+	}
+}
+
 // Every config that is at hand can be planned, on every GPU of the table, at every parallel size, and no floor is
 // negative or endless.
 func TestPlanOfEveryConfig(t *testing.T) {

@@ -188,7 +188,10 @@ var memoryUnits = []struct {
 }{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
 	{"TB", 1e12}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"B", 1}, {"", 1}}
 
-// Set accepts 1000, 500MB, 2GiB and auto.
+// leastMemory is in bytes: limits are printed in MB.
+const leastMemory = 1e6
+
+// Set accepts 2000000, 500MB, 2GiB, 0 and auto.
 func (m *memoryLimit) Set(text string) error {
 	*m = memoryLimit{}
 	if text == auto {
@@ -198,14 +201,14 @@ func (m *memoryLimit) Set(text string) error {
 	for _, u := range memoryUnits {
 		if digits, ok := strings.CutSuffix(number, u.name); ok {
 			n, err := strconv.ParseFloat(digits, 64)
-			if err != nil || n != n || n < 0 || n*u.bytes > 1e18 {
+			if err != nil || n != n || n < 0 || n*u.bytes > 1e18 || n > 0 && n*u.bytes < leastMemory {
 				break
 			}
 			*m = memoryLimit{int64(n * u.bytes), true}
 			return nil
 		}
 	}
-	return fmt.Errorf("want a size such as 500MB or 2GB")
+	return errors.New("want a size such as 500MB or 2GB, at least 1MB")
 }
 
 // keyed returns the number after a key of /proc/meminfo, /proc/self/status or

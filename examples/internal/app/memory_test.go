@@ -69,7 +69,7 @@ func TestMemoryBudgetIsWhatIsFree(t *testing.T) {
 }
 
 func TestMemoryLimitOverrides(t *testing.T) {
-	for text, want := range map[string]int64{"4GB": 4e9, "2KiB": 2048, "0": 0} {
+	for text, want := range map[string]int64{"4GB": 4e9, "2MiB": 2 << 20, "0": 0} {
 		e := &Env{}
 		if err := e.memory.Set(text); err != nil {
 			t.Fatal(err)
@@ -77,6 +77,13 @@ func TestMemoryLimitOverrides(t *testing.T) {
 		if got := e.memoryBudget().bytes; got != want {
 			t.Errorf("--memory-limit %s: %d bytes, want %d", text, got, want)
 		}
+	}
+}
+
+// TestMemoryLimitIsPrinted: a limit that would be printed as 0 MB is refused.
+func TestMemoryLimitIsPrinted(t *testing.T) {
+	if err := new(memoryLimit).Set("1kB"); err == nil || !strings.Contains(err.Error(), "at least 1MB") {
+		t.Errorf("1kB: %v", err)
 	}
 }
 

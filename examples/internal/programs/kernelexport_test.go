@@ -149,7 +149,7 @@ func TestKernelExportDeviceChoice(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{"7", 1, "the trace has GPUs [0]"},
+		{"7", 1, "the trace has GPU 0"},
 		{"x", 2, "want a number, or busiest"},
 		{"-3", 2, "want a number, or busiest"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,14 +134,24 @@ func otherDevices(ctx context.Context, env *app.Env, a *layer.Analysis, model la
 	if meta := a.Trace().Meta(); path == "" || meta.Shown() != path { // what an archive was unpacked to is gone
 		return nil, app.Usagef("--all-ranks: want --trace with a file of the run, or its directory")
 	}
-	files, err := trace.ListFiles(filepath.Dir(path), strata.Formats()...)
+	root := env.Trace
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		root = filepath.Dir(path)
+	}
+	files, err := trace.ListFiles(root, strata.Formats()...)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(files, func(f trace.File) bool { return filepath.Base(f.Path) == filepath.Base(path) })
+	var own trace.File
+	var mates []trace.File
+	for _, r := range trace.Recordings(root, files) {
+		if at := slices.IndexFunc(r.Files, func(f trace.File) bool { return f.Path == filepath.Clean(path) }); at >= 0 {
+			own, mates = r.Files[at], r.Files
+		}
+	}
 	var out []fleet.Rank
-	for _, f := range trace.ChooseFiles(filepath.Dir(path), files, true) {
-		if at < 0 || f.Rank == files[at].Rank || f.Stage != files[at].Stage {
+	for _, f := range mates {
+		if f.Rank == own.Rank || f.Stage != own.Stage {
 			continue
 		}
 		t, err := env.LoadFile(ctx, f.Path, trace.Options{})

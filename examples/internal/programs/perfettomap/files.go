@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -126,6 +128,40 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 		for _, n := range stats.Names {
 			env.Notef("  %s", n)
 		}
+	}
+	if len(o.layers) > 0 || o.redact.Names || env.Boundaries == published.AnchorOpens {
+		return nil // it cannot show the same
+	}
+	return compareSlice(ctx, env, a, o, len(keep))
+}
+
+// compareSlice notes where a slice, read by itself, does not show the passes that it was cut from, with so many
+// activities.
+func compareSlice(ctx context.Context, env *app.Env, of *layer.Device, o options, activities int) error {
+	rec, err := strata.Open(ctx, o.slice, env.LoadOptions())
+	if err != nil {
+		return err
+	}
+	model := of.Analysis()
+	a, err := layer.AnalyzeAnyway(ctx, rec.Parts[0].Trace, layer.Options{Config: model.Config, Profile: model.Profile,
+		NumLayers: env.NumLayers, Boundaries: model.Boundaries})
+	if err != nil {
+		return err
+	}
+	d, err := a.Device(&of.ID)
+	if err != nil {
+		return err
+	}
+	placed := 0
+	for k := range d.Kernels() {
+		if k.Place().Pass >= 0 {
+			placed++
+		}
+	}
+	if n := max(1, len(o.slicePasses)); len(d.Passes) != n || placed != activities {
+		env.Notef("read by itself, the slice shows %s with %s of its %s GPU activities, not %s with all: other parts of the "+
+			"recording place the rest", table.Counted(len(d.Passes), "pass", "passes"), table.Count(int64(placed)),
+			table.Count(int64(activities)), table.Counted(n, "pass", "passes"))
 	}
 	return nil
 }

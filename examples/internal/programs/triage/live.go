@@ -53,14 +53,13 @@ func (s *server) check(env *app.Env, formal bool, mapping string) error {
 		if s.settings.O.OutputDir != "" {
 			return app.Usagef("--output-dir is for the traces of --url; --output names the report's file")
 		}
-		for _, f := range []struct{ name, value string }{
-			{"mapping-output-dir", s.mappingDir}, {"formal-output-dir", s.formalDir},
-			{"mapping-profile-prefix", s.mappingPrefix}, {"formal-profile-prefix", s.formalPrefix},
-		} {
-			if f.value != "" {
-				env.Notef("note: --%s is ignored: it is for the traces of --mapping-url and --formal-url", f.name)
+		about := flag.NewFlagSet("", flag.ContinueOnError)
+		new(server).define(about)
+		about.VisitAll(func(f *flag.Flag) {
+			if env.Given(f.Name) {
+				env.Notef("note: --%s is ignored: it is for a capture with --url", f.Name)
 			}
-		}
+		})
 		return nil
 	case s.url == "":
 		return app.Usagef("--mapping-url needs --formal-url")
