@@ -142,9 +142,7 @@ func (e Edit) From(d *layer.Device) Edit {
 func Parse(text string) (Edit, error) {
 	word, rest, _ := strings.Cut(text, "=")
 	var e Edit
-	if err := e.Kind.UnmarshalText([]byte(word)); err != nil {
-		return Edit{}, fmt.Errorf("edit %q: %w", text, err)
-	}
+	known := e.Kind.UnmarshalText([]byte(word)) == nil
 	if e.Kind == Kernel || e.Kind == Fuse {
 		if i := strings.LastIndexByte(rest, '*'); i >= 0 {
 			f, err := strconv.ParseFloat(rest[i+1:], 64)
@@ -158,8 +156,10 @@ func Parse(text string) (Edit, error) {
 	if e.Kind == Fuse {
 		e.Name, e.Then, _ = strings.Cut(rest, "+")
 	}
-	if needs := e.Kind != Overlap && e.Kind != Graphs; needs == (e.Name == "") || e.Kind == Fuse && e.Then == "" {
-		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, fuse=FIRST+SECOND*FACTOR, kernels-of=FILE or chain=NAME", text)
+	needs := e.Kind != Overlap && e.Kind != Graphs
+	if !known || needs == (e.Name == "") || e.Kind == Fuse && e.Then == "" {
+		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR, "+
+			"fuse=FIRST+SECOND*FACTOR, kernels-of=FILE or chain=NAME", text)
 	}
 	return e, nil
 }

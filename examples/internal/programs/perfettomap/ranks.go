@@ -176,8 +176,8 @@ func (r *Ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 	if err := write(); err != nil {
 		return err
 	}
-	env.Notef("wrote %s: %s (%d ranks, %d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(r.Ranks),
-		len(all), count)
+	env.Notef("wrote %s: %s (%s, %d tracks, %d slices added)", o.annotate, fileSize(o.annotate),
+		table.Counted(len(r.Ranks), "rank", "ranks"), len(all), count)
 	env.Notef("times: %s", r.Clock)
 	return nil
 }
