@@ -15,7 +15,7 @@ import (
 func TestFloorsHaveTheirRows(t *testing.T) {
 	p := &reportPart{name: "x"}
 	r := &Report{parts: []*reportPart{p}, Passes: []ReportPass{{Index: 3}, {Index: 4}}}
-	if err := r.addFloors(p, []roofline.Pass{{Index: 4, Floor: 7, Wall: 9, Covered: 1}}); err != nil || r.Passes[1].Floor != 7 ||
+	if err := r.addFloors(p, []roofline.Pass{{Index: 4, Floor: 7}}); err != nil || r.Passes[1].Floor != 7 ||
 		r.Passes[0].Floor != 0 {
 		t.Errorf("%+v, %v", r.Passes, err)
 	}

@@ -79,9 +79,7 @@ func (r *Report) addFloors(p *reportPart, floors []roofline.Pass) error {
 		if !ok {
 			return fmt.Errorf("strata: %s: floor of pass %d, which the report lacks", p.name, floors[k].Index)
 		}
-		if floors[k].HasFloor() { // that of a small part would be taken for the pass's
-			r.Passes[at].Floor = floors[k].Floor
-		}
+		r.Passes[at].Floor = floors[k].Floor
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestWrongFiles(t *testing.T) {
 		{"x.jsonl", "{\"a\":1}\n{\"a\":2}\n", []string{"JSON lines"}},
 		{"stats.txt", "Processing [x.sqlite]\n ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n",
 			[]string{"nsys stats", "nsys export --type sqlite"}},
-		{"ranks.zip", packed.String(), []string{"gzip", "unzip"}},
+		{"ranks.zip", packed.String(), []string{"no GPU time", "ranks.zip"}}, // it is read, as a folder of it is
 		{"https://example.com/x.json.gz", "", []string{"URL", "curl -fLO"}},
 		{"browser.json", `[{"name":"x","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"cat":"devtools.timeline"}]`,
 			[]string{"no GPU time", "GPU activities"}},
