@@ -47,6 +47,7 @@ func SpeedOfLight() app.Program {
 			fs.StringVar(&o.device, "device", app.Busiest,
 				"`GPU`: its number, or a model to compute for, e.g. H100")
 			o.Register(fs)
+			fs.Func("device-name", "`NAME`: the same as --gpu", func(name string) error { return fs.Set("gpu", name) })
 			fs.BoolVar(&o.ranks, "all-ranks", false, "also read the other ranks, to separate transfer from waiting")
 			o.page.Flags(fs)
 		},

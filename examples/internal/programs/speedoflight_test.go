@@ -41,6 +41,12 @@ func TestSpeedOfLightPlanWithoutATrace(t *testing.T) {
 	if got.Schema != "strata.light/2" || len(got.Passes) != 1 || got.Passes[0].Floor.Microseconds() != 10399 {
 		t.Errorf("%s, floor %v; want 10.399 ms", got.Schema, got.Passes[0].Floor)
 	}
+	for _, name := range []string{"--gpu", "--device-name"} {
+		if other := apptest.MustRun(t, SpeedOfLight(), "--config", args[1], name, "H100", "--tokens", "1", "--kv-len", "1050",
+			"--tp", "4", "--format", "json"); other.Stdout != r.Stdout {
+			t.Errorf("%s gives other floors than --device:\n%s", name, other.Stdout)
+		}
+	}
 	text := apptest.MustRun(t, SpeedOfLight(), args...).Stdout
 	for _, want := range []string{"floor: GEMMs (weights)", "gate_up_proj", "10.373"} {
 		if !strings.Contains(text, want) {
