@@ -148,7 +148,7 @@ func TestPageOfLightByHand(t *testing.T) {
 			kindWords[x.Kind]))
 	}
 	same(t, "waterfall", lines, "pass 3, Decode", "8.00 ms",
-		"Hatched: how much of this 12.5% has to be is not known. The model's config says it of most operators: `--config`, "+
+		"Hatched: how much of this 12.5% has to be is not known. To know more, pass `--config` "+
 			"with a file or a public model's name.",
 		"must 2.00 ms, 25.0% n 0–2e+06 must", "hatched 1.00 ms, 12.5%  2e+06–3e+06 unknown",
 		"idle 5.00 ms, 62.5%  3e+06–8e+06 idle")
