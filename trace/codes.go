@@ -52,8 +52,8 @@ var codeInfos = []CodeInfo{
 	{CodeRecordsMissing, "Records missing", "Passes lack kernels that others of the same kind have.", recordShorter},
 	{CodeSharedLaunches, "Shared launches", "Kernels name a launch call that another kernel names, too: correlation " +
 		"ids are damaged.", recordAgain},
-	{CodeImpossibleOverlap, "Impossible overlap", "Activities of one stream overlap for most of the GPU time.",
-		recordAgain},
+	{CodeImpossibleOverlap, "Impossible overlap", "Activities of one stream overlap for most of the GPU time, or end " +
+		"before earlier ones do.", recordAgain},
 	{CodeTimeJump, "Time jump", "No GPU works for nearly all of the recording, or for most of it while work was " +
 		"launched. A clock jumped, or the file holds several recordings.", "Record one run, and keep the machine's clock " +
 		"as it is."},

@@ -61,6 +61,13 @@ func TestSuspects(t *testing.T) {
 			}
 		}
 	}
+	inside := func(n int) func(*column.Columns, []int32) { // the first n of each two end after the second
+		return func(g *column.Columns, _ []int32) {
+			for i := range n {
+				g.Dur[2*i] = 3001
+			}
+		}
+	}
 	early := func(n int) func(*column.Columns, []int32) {
 		return func(g *column.Columns, _ []int32) {
 			for i := range n {
@@ -94,6 +101,11 @@ func TestSuspects(t *testing.T) {
 		}, ""},
 		{"overlap of half", 2, 0, 10, nil, ""},
 		{"overlap of more", 3, 0, 10, nil, "impossible-overlap=1"},
+		{"three end before others", 300, 2000, 1000, inside(3), ""},
+		{"four do", 300, 2000, 1000, inside(4), "impossible-overlap=4"},
+		{"one in a hundred does", 500, 2000, 1000, inside(5), ""},
+		{"more do", 500, 2000, 1000, inside(6), "impossible-overlap=6"},
+		{"all begin before one ends, and end after it", 300, 1000, 1200, nil, ""},
 		{"on two streams", 3, 0, 10, func(g *column.Columns,
 			l []int32) {
 			g.Queue[0] = 1
