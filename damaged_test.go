@@ -138,3 +138,41 @@ func TestLostRecordsAreNoIdleTime(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtfulLossIsIdleTime: where launches have no numbers, the GPU may just have idled; that is noted, and takes
+// nothing from idle time.
+func TestDoubtfulLossIsIdleTime(t *testing.T) {
+	paths := damaged(t)
+	var doc map[string]any
+	if err := json.Unmarshal(testdata.ReadFile(t, paths[len(paths)-1][1]), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range doc["traceEvents"].([]any) {
+		if args, ok := x.(map[string]any)["args"].(map[string]any); ok {
+			delete(args, "correlation")
+		}
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "unnumbered.json")
+	writeFile(t, path, string(text))
+	rec, err := strata.Open(t.Context(), path, strata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &a.Devices[0]
+	if len(d.Damage) != 1 || !d.Damage[0].Unsure || !d.Passes[0].Complete() {
+		t.Fatalf("%v, pass 0 lacks %d records", d.Damage, d.Passes[0].Lost)
+	}
+	for s := range d.Timeline() {
+		if s.Lost {
+			t.Errorf("%d ns are not recorded, want idle time", s.End-s.Start)
+		}
+	}
+}

@@ -317,7 +317,7 @@ type ForwardPass struct {
 	Confidence    float64 `json:"confidence"`
 	// Note is a remark for the table: cold start, growth, what is odd.
 	Note string `json:"note,omitempty"`
-	// Lost is how many records of kernels are missing in the pass: see [Device.Damage].
+	// Lost is how many records of kernels are missing for certain: see [Device.Damage].
 	Lost int `json:"lost_kernels,omitempty"`
 	// Cold says that the pass is among the first of its model and takes longer than those of the same work that follow.
 	Cold bool `json:"cold,omitempty"`

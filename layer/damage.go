@@ -29,9 +29,9 @@ type Damage struct {
 	NextOperator profile.Operator `json:"next_operator"`
 	// Kernels is how many are missing.
 	Kernels int `json:"kernels"`
-	// Unsure says that how many are missing is open, or whether any are: the GPU may have idled.
+	// Unsure says that whether any are missing is open: the GPU may have idled, and its time counts as idle.
 	Unsure bool `json:"unsure,omitempty"`
-	// Idle is how long the GPU seems to idle there: [Slice.Lost].
+	// Idle is how long nothing is recorded to run there: [Slice.Lost], unless the loss is unsure.
 	Idle time.Duration `json:"idle_ns"`
 }
 
@@ -93,9 +93,13 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 			if g.Before != ladder.None && g.After != ladder.None {
 				hole := interval.Span{Start: int64(w.Act(g.Before).End()), End: int64(w.Act(g.After).Start())}
 				d.Idle = time.Duration(hole.Len())
-				a.lost = append(a.lost, hole)
+				if !d.Unsure {
+					a.lost = append(a.lost, hole)
+				}
 			}
-			a.Passes[p].Lost += g.Kernels
+			if !d.Unsure {
+				a.Passes[p].Lost += g.Kernels
+			}
 			a.Damage = append(a.Damage, d)
 		}
 	}

@@ -138,6 +138,9 @@ type lastStep struct{ around, says int32 }
 
 // of returns what a frame and those around it say.
 func (l *modelLines) of(innermost trace.Event) frameLine {
+	if l == nil { // of the zero Analysis
+		return frameLine{stage: StageUnknown}
+	}
 	l.Lock()
 	defer l.Unlock()
 	if l.lines == nil {

@@ -234,3 +234,12 @@ func TestRowsOfDoubts(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsThatAreJudged: time that is not recorded makes no other part harder to find in traces that have none.
+func TestPartsThatAreJudged(t *testing.T) {
+	c := comparison{rows: &rowSet{}}
+	intact := c.tests()
+	if c.rows.names = []string{rowLost}; intact != c.tests()-1 {
+		t.Errorf("%d parts are judged of intact traces, %d of others", intact, c.tests())
+	}
+}

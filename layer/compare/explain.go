@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -258,6 +259,14 @@ func (c *comparison) floors() (a, b time.Duration, known bool) {
 	return sum[0], sum[1], true
 }
 
+// tests is how many parts of a waterfall are judged: without records that are missing, their time is none of them.
+func (c *comparison) tests() int {
+	if slices.Contains(c.rows.names, rowLost) {
+		return len(cascade)
+	}
+	return len(cascade) - 1
+}
+
 // waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both
 // sides, they are a part of their own.
 func (c *comparison) waterfall(r *Report) {
@@ -301,9 +310,9 @@ func (c *comparison) waterfall(r *Report) {
 		row.Delta = row.B - row.A
 		row.KernelA, row.KernelB = row.A, row.B
 		row.Judged = j.judged && (len(rows) > 1 || c.kinds.rows[rows[0]].known())
-		row.Seen = time.Duration(j.seen(len(cascade)))
+		row.Seen = time.Duration(j.seen(c.tests()))
 		row.Low, row.High = j.around(row.Delta)
-		row.Significant = row.Judged && j.p < alpha/float64(len(cascade)) &&
+		row.Significant = row.Judged && j.p < alpha/float64(c.tests()) &&
 			math.Abs(float64(row.Delta)) >= leastShare(part.class)*c.pass
 		row.Found = found(row.Judged, row.Significant, Unchanged, row.Delta, c.least())
 		row.Text = row.sentence()

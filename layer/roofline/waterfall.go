@@ -209,16 +209,19 @@ func (r *measured) named(out []Share) []Share {
 		Note:  joined(r.launches(small), besideOthers(r.hidden[small], r.booked[small]), r.walk.lasting()),
 		group: small})
 	out = append(out, r.communicated()...)
-	return append(out, []Share{
+	out = append(out, []Share{
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
 		{Name: "kernels of no known operator", Time: r.booked[unplaced], group: unplaced},
 		{Name: "other, outside layers", Time: r.booked[outside], group: outside},
 		{Name: "kernels outside passes", Time: r.given.others, group: groups},
-		{Name: "not recorded", Time: r.given.lost, Note: table.Counted(r.walk.device.Passes[r.pass.Index].Lost,
-			"record is", "records are") + " missing", group: groups},
-		{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
-		{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups},
 	}...)
+	if r.given.lost > 0 {
+		out = append(out, Share{Name: "not recorded", Time: r.given.lost, Note: table.Counted(
+			r.walk.device.Passes[r.pass.Index].Lost, "record is", "records are") + " missing", group: groups})
+	}
+	return append(out,
+		Share{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
+		Share{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups})
 }
 
 // noteOf is the first remark on an operator of a group.

@@ -30,7 +30,8 @@ func (w *Work) judge(results []*Result, m *Model) {
 			_, d.Twice = segment.Twice(r.Seq, sequences)
 			doubts[r.st] = d
 		}
-		d.Foreign, d.Unsure = r.foreign, r.read != nil && r.read.pass.Unsure
+		d.Foreign = r.foreign
+		d.Unsure = slices.ContainsFunc(r.Missing, func(g segment.Gap) bool { return g.Unsized || g.Doubtful })
 		d.Miscounted = tooMany
 		d.Twice = d.Twice && r.Cut == Uncut
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != RungGraph

@@ -117,9 +117,10 @@ func (w *Work) restore(results []*Result) {
 			continue // it holds a half of a batch of its own
 		}
 		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
-		for _, g := range pass.Missing { // without a number for each call the host may just have waited
+		for k := range pass.Missing { // without a number for each call the host may just have waited
+			g := &pass.Missing[k]
 			before, here := w.callNumber(r.line[g.Before-1]), w.calls(r.line, g.Before, g.Before)
-			pass.Unsure = pass.Unsure || before == 0 || here == -before || here > 0 && here < int64(g.To-g.From)
+			g.Doubtful = before == 0 || here == -before || here > 0 && here < int64(g.To-g.From)
 		}
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
 		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)
@@ -558,13 +559,13 @@ func (w *Work) recurs(all []segment.Stretch, marks []segment.Mark, clusters []se
 type Loss struct {
 	Before, After int32
 	Kernels       int
-	Unsure        bool // how many are missing is open, or whether any are
+	Unsure        bool // whether any are missing is open
 }
 
 // Lost returns where records of the pass are missing.
 func (r *Result) Lost() (out []Loss) {
 	for _, g := range r.Missing {
-		l := Loss{None, None, g.To - g.From, r.read != nil && r.read.pass.Unsure}
+		l := Loss{None, None, g.To - g.From, g.Doubtful}
 		if g.Before > 0 && g.Before <= len(r.line) {
 			l.Before = r.line[g.Before-1]
 		}

@@ -18,12 +18,16 @@ type Pass struct {
 	Column   []int32 // of each kernel; NoColumn where it is between columns
 	Missing  []Gap   // stretches of columns without a kernel
 	Cut      Cuts    // the window cuts it there: what is missing at that end is none of Missing
-	Unsure   bool    // how many columns one of Missing are is open
 	NoTime   int     // columns missing in stretches where the GPU did not idle long enough
 }
 
 // A Gap is columns [From, To) that are missing before kernel Before of the stretch.
-type Gap struct{ From, To, Before int }
+type Gap struct {
+	From, To, Before int
+
+	Unsized  bool // how many are missing is open
+	Doubtful bool // whether any are missing is open
+}
 
 // The values of Column and Profile for none.
 const (
@@ -318,8 +322,9 @@ func (d *decoder) miss(out *Pass, p *Profile, from, to, i int, cut bool) {
 	case cut:
 		out.Cut.Start = true
 	default:
-		out.Missing = append(out.Missing, Gap{from, to, i})
-		if to-from > fewDropped && !p.fits(from, to, d.s.idle(i)) {
+		late := to-from > fewDropped && !p.fits(from, to, d.s.idle(i))
+		out.Missing = append(out.Missing, Gap{From: from, To: to, Before: i, Doubtful: late})
+		if late {
 			out.NoTime += to - from
 		}
 	}

@@ -25,8 +25,7 @@ func Restore(s *Sequence, start []int64, lost func(pause, from, to int) bool) (w
 		if len(holes) > 0 && holes[0].at == i {
 			h := holes[0]
 			holes = holes[1:]
-			p.Unsure = p.Unsure || h.unsure
-			p.Missing = append(p.Missing, Gap{len(whole), len(whole) + h.to - h.from, i})
+			p.Missing = append(p.Missing, Gap{From: len(whole), To: len(whole) + h.to - h.from, Before: i, Unsized: h.unsure})
 			for k := h.from; k < h.to; k++ {
 				whole = append(whole, int32(k))
 			}

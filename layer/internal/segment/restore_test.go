@@ -70,12 +70,9 @@ func TestRestore(t *testing.T) {
 		for _, k := range take {
 			ids = append(ids, s.ID[k])
 		}
-		if !slices.Equal(ids, whole.ID) || !slices.Equal(p.Missing, []Gap{{c.from, c.from + c.lost, c.from}}) {
+		if !slices.Equal(ids, whole.ID) || !slices.Equal(p.Missing, []Gap{{From: c.from, To: c.from + c.lost, Before: c.from}}) {
 			t.Errorf("%s: %d kernels, missing %v; want %d, [{%d %d %d}]", name, len(ids), p.Missing, whole.Len(), c.from,
 				c.from+c.lost, c.from)
-		}
-		if p.Unsure {
-			t.Errorf("%s: another number of kernels is said to take about as long", name)
 		}
 		for k, j := range p.Column {
 			if whole.ID[j] != s.ID[k] {
@@ -99,7 +96,7 @@ func TestRestoreTwice(t *testing.T) {
 		at = append(at, start[i])
 	}
 	_, p := Restore(s, at, func(int, int, int) bool { return true })
-	if want := []Gap{{30, 43, 30}, {80, 87, 67}}; !slices.Equal(p.Missing, want) {
+	if want := []Gap{{From: 30, To: 43, Before: 30}, {From: 80, To: 87, Before: 67}}; !slices.Equal(p.Missing, want) {
 		t.Errorf("missing %v, want %v", p.Missing, want)
 	}
 }
