@@ -17,6 +17,8 @@ type marks struct {
 	pos  []int
 	what string
 	need int // pieces that must hold a stack of layers
+	// layers is how many a stack must have: the names of each layer are in step, too.
+	layers int
 	// exact marks begin or end a run of a model, whichever model it is.
 	exact bool
 }
@@ -39,7 +41,8 @@ func (w *Work) markCandidates(s *Sequence) []marks {
 		out = append(out, marks{pos: pos, what: "transfers between pipeline ranks", need: 2})
 	}
 	for _, pos := range segment.StepGroups(s) {
-		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2})
+		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2,
+			layers: segment.StackLayers})
 	}
 	return out
 }
@@ -183,7 +186,7 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Evidence)
 		if b == nil {
 			break
 		}
-		if b.stacks() < m.need {
+		if b.stacks() < m.need || b.n < m.layers {
 			continue
 		}
 		if model.Layers < 2 {

@@ -147,6 +147,7 @@ func TestPassesFromMarks(t *testing.T) {
 		{"none of as many as asked for", pass + pass, "", 13, ""},
 		{"sampling", stack + "hs", "", 0, "structure: sampling kernels mark 1 stack of layers"},
 		{"names in two passes", names(2), "", 0, "structure: names that occur once a pass mark 2 stacks of layers"},
+		{"names in each layer", strings.Repeat("ijk"+letterLayer+letterLayer, 8), "", 0, ""},
 		{"names, one stack", "ijk" + stack + "ijk" + strings.Repeat("xyz", 9), "", 0, ""},
 		{"transfers in two passes", "t" + stack + "t" + stack, "", 0,
 			"structure: transfers between pipeline ranks mark 2 stacks of layers"},
