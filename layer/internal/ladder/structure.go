@@ -14,6 +14,10 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Evide
 		return nil, Evidence{}
 	}
 	s := w.sequenceOf(kernels)
+	if passes := w.rounds(kernels, s); len(passes) > 0 {
+		return rung(passes, RungStructure, segment.ConfidenceStructure,
+			fmt.Sprintf("%d times the same kernels of a model of convolutions", len(passes)))
+	}
 	comb, per, kind := w.longComb(kernels, s, model)
 	var groups [][2]int
 	if len(comb) >= 2 {
@@ -47,6 +51,26 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Evide
 	}
 	return rung(passes, kind, segment.ConfidenceStructure,
 		fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(kernels, comb[0]), len(groups)))
+}
+
+// rounds divides kernels of a model of convolutions, where none is known to mix tokens, at the places from which on it
+// runs again what it ran before: its passes are stages of blocks, and blocks are no layers. What precedes the first
+// place, or follows the last, is of the pass beside it unless it is large enough for one.
+func (w *Work) rounds(kernels []int32, s *Sequence) (passes []Span) {
+	if convolutions, _, mixes := w.convolutions(kernels); convolutions == 0 || mixes {
+		return nil
+	}
+	from := 0
+	for _, to := range segment.Rounds(s, smallPass) {
+		if min(to-from, len(kernels)-to) >= smallPass {
+			passes = append(passes, Span{Kernels: kernels[from:to:to]})
+			from = to
+		}
+	}
+	if from == 0 {
+		return nil
+	}
+	return append(passes, Span{Kernels: kernels[from:]})
 }
 
 // cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the

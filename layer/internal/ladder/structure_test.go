@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -129,6 +130,36 @@ func TestNamesAreClipped(t *testing.T) {
 		w, kernels := workOf(act{strings.Repeat("x", n), 7, 0, 10})
 		if got := w.nameAt(kernels, 0); got != want {
 			t.Errorf("%d bytes: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestRoundsOfConvolutions: a model of convolutions that runs back to back, without a mark between its passes, shows
+// them by running the same again, wherever the window begins and whatever stages of blocks its passes have.
+func TestRoundsOfConvolutions(t *testing.T) {
+	pass := "xCn" + strings.Repeat("CnaCy", 3) + "nCb" + strings.Repeat("CnaCz", 9) + "nCc" + strings.Repeat("CnaCw", 3) +
+		"pnd"
+	k := len(pass)
+	if k < 2*smallPass {
+		t.Fatal("a pass of too few kernels to cut it in two")
+	}
+	for _, c := range []struct {
+		name, kernels string
+		want          string
+	}{
+		{"one pass", pass, fmt.Sprint([]int{k})},
+		{"three", strings.Repeat(pass, 3), fmt.Sprint([]int{k, k, k})},
+		{"an input before them", "i" + strings.Repeat(pass, 3), fmt.Sprint([]int{k + 1, k, k})},
+		{"a mixer in each", strings.Repeat(pass+"m", 3), fmt.Sprint([]int{3 * (k + 1)})},
+	} {
+		w, all := workOfLetters(c.kernels, "")
+		passes, _ := w.passesIn(all, nil, &Model{})
+		var got []int
+		for _, p := range passes {
+			got = append(got, len(p.Kernels))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: passes of %v kernels, want %s", c.name, got, c.want)
 		}
 	}
 }

@@ -152,6 +152,25 @@ func inStep(a, b []int) bool {
 	return true
 }
 
+// Rounds returns where a sequence runs again what it ran before, from a name on that occurs once a round: nearly all
+// of its kernels, up to its ends, are those of the round before. So run passes; other kernels precede layers and follow
+// them. It is nil where rounds have fewer than least kernels, or there are none.
+func Rounds(s *Sequence, least int) []int {
+	for _, pos := range StepGroups(s) {
+		_, period := gapsOf(pos)
+		same := 0
+		for i := period; i < s.Len(); i++ {
+			if s.Base[i] == s.Base[i-period] {
+				same++
+			}
+		}
+		if period >= least && AtLeast(same, ReadClose, s.Len()-period) {
+			return pos
+		}
+	}
+	return nil
+}
+
 // Mixers counts the mixers of s in [from, to) and returns the position of the last one, −1 where there is none.
 func Mixers(s *Sequence, from, to int) (count, last int) {
 	last = -1
