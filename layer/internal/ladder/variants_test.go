@@ -49,3 +49,26 @@ func TestOtherPathsAreNoLoss(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitsWithinReplays: where the GPU waits before each layer of a replay, the replay is one pass all the same.
+func TestWaitsWithinReplays(t *testing.T) {
+	var all []run
+	at := int64(0)
+	for graph := range uint64(4) {
+		at += 1000
+		launch := at - 500
+		for range 8 {
+			at += 100
+			for _, k := range letterLayer + "xyzuvwXY" {
+				all = append(all, run{letterNames[k] + string(k), 7, at, 5, launch, 0, graph + 1})
+				at += 6
+			}
+		}
+		all = append(all, run{"nvjet_head", 7, at, 5, launch, 0, graph + 1})
+		at += 6
+	}
+	w, kernels := workOfRuns(all...)
+	if passes, ev := w.passesIn(kernels, nil, &Model{}); len(passes) != 4 {
+		t.Errorf("four replays: %d passes, %s", len(passes), ev.Detail)
+	}
+}
