@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
@@ -18,9 +17,9 @@ const (
 	sharedShare = 10
 	// overlapShare and insideShare: a stream runs one activity after the other; dependent launches overlap by their
 	// first microseconds, and end in order. Where activities of the same stream overlap for more than one part in
-	// overlapShare of all GPU time, or more than one in insideShare and mostInside end before earlier ones do, times are
+	// overlapShare of all GPU time, or more than one in outlastShare and mostOutlast outlast later ones, times are
 	// wrong: in no real trace at hand does any, whether 674 of 718 overlap or graphs run on five streams.
-	overlapShare, insideShare, mostInside = 2, 100, 3
+	overlapShare, outlastShare, mostOutlast = 2, 100, 3
 	// lateStart is how long after their launch calls all activities begin, at least, for the clocks of host and GPU
 	// to differ, in nanoseconds, where it is also longer than all that the GPUs did: no queue is as deep. In the real
 	// traces at hand the first activity of an idle GPU begins within a millisecond.
@@ -60,11 +59,11 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 	}
 	plain := func(row int32) bool { return call(row) != graphLaunch }
 	taken := make([]bool, launches.Len())
-	shared, early, linked, inside, end := 0, 0, 0, 0, g.End(0)
+	shared, early, linked, outlast, end := 0, 0, 0, 0, g.End(0)
 	var overlap, work, waited int64
 	var pauses []pause
 	late := int64(math.MaxInt64)
-	lastEnd := make([]int64, queues)
+	lastEnd, counts := make([]int64, queues), make([]bool, queues) // and whether it is that of one in outlast
 	for i := range g.Start {
 		gap := g.Start[i] - end
 		if l := launchOf[i]; l >= 0 {
@@ -84,7 +83,12 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 		}
 		last := &lastEnd[g.Queue[i]]
 		overlap += max(0, min(*last, g.End(i))-g.Start[i])
-		inside += stat.Int(g.End(i) < *last)
+		if counted := &counts[g.Queue[i]]; g.End(i) >= *last {
+			*counted = false
+		} else if !*counted {
+			*counted = true
+			outlast++
+		}
 		work += g.Dur[i]
 		*last = max(*last, g.End(i))
 		if gap >= quiet {
@@ -97,8 +101,8 @@ func findSuspicions(g, launches *column.Columns, queues int, launchOf []int32, k
 			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are "+
 				"damaged, and what launched a kernel is not to be trusted", shared)
 	}
-	if overlap > work/overlapShare || inside > max(mostInside, g.Len()/insideShare) {
-		add(CodeImpossibleOverlap, max(1, inside),
+	if overlap > work/overlapShare || outlast > max(mostOutlast, g.Len()/outlastShare) {
+		add(CodeImpossibleOverlap, max(1, outlast),
 			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times "+
 				"are not to be trusted", time.Duration(overlap).Round(time.Microsecond),
 			time.Duration(work).Round(time.Microsecond))
