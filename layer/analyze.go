@@ -253,9 +253,8 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	}
 	w.nameIdle(a, results)
 	w.readAttention(results)
-	w.countTokens(a, results)
 	a.listModels(w, results)
-	w.stagesOfMasks(a)
+	w.countTokens(a, results)
 	w.stagesOfLikes(a, results)
 	a.listDamage(w, results)
 	a.cover()

@@ -67,26 +67,9 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 			}
 		}
 	}
-	a.stagesOfTokens(w.attention)
+	_, training := w.Training()
+	a.stagesOfTokens(w.attention, training)
 	w.stagesOfLaunches(a, results, cached)
-}
-
-// stagesOfMasks gives the stage of prompts to passes of a language model whose queries, several a request, attend to
-// the tokens before them in the same pass and to no others. The forward half of training does so too.
-func (w *work) stagesOfMasks(a *Device) {
-	if _, training := w.Training(); training {
-		return
-	}
-	for p := range a.Passes {
-		fp, q := &a.Passes[p], w.attention[p]
-		if fp.Stage != StageUnknown || a.Models[fp.Model].Role != RoleLanguage || !q.prompts() {
-			continue
-		}
-		fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
-		if fp.Batch < 0 {
-			fp.Batch = int(q.requests)
-		}
-	}
 }
 
 // stagesOfLikes completes passes whose stage or tokens nothing shows, as those that a window cuts, by passes of the
@@ -166,8 +149,10 @@ func (w *work) launchesOf(r *ladder.Result, n int) uint64 {
 }
 
 // stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token
-// each: one request runs then. Where inputs of attention were recorded it is one token of each request.
-func (a *Device) stagesOfTokens(queries []attention) {
+// each: one request runs then. Where inputs of attention were recorded it is one token of each request. Passes of
+// a language model whose queries, several a request, attend to earlier tokens of the same pass alone have it, too,
+// unless this is training, whose forward half does so.
+func (a *Device) stagesOfTokens(queries []attention, training bool) {
 	single, other := map[int]bool{}, map[int]bool{} // models that decode one token a pass, and those that decode more
 	each := map[int]bool{}                          // models that decode one token of each request
 	for p := range a.Passes {
@@ -181,7 +166,8 @@ func (a *Device) stagesOfTokens(queries []attention) {
 		fp, q := &a.Passes[p], queries[p]
 		switch {
 		case fp.Stage != StageUnknown:
-		case each[fp.Model] && q.queries > 1 && (q.queries == q.keys || q.queries > mostVerified):
+		case each[fp.Model] && q.queries > 1 && (q.queries == q.keys || q.queries > mostVerified),
+			q.prompts() && !training && a.Models[fp.Model].Role == RoleLanguage:
 			fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
 			if fp.Batch < 0 {
 				fp.Batch = int(q.requests)
