@@ -371,7 +371,7 @@ func TestSameKernelsByHand(t *testing.T) {
 
 // TestRolesByHand: what a model's kernels make it, each sign beside the one that would make it something else. A network
 // that attends at several sizes, as those of older denoisers do, decodes no image; what samples without a head picks a
-// row; a rotation in half of the layers or fewer is none. Tokens that see those behind them are an encoder's, whatever it
+// row; a rotation in half of the layers or fewer is none. Tokens that see later ones are an encoder's, whatever it
 // ends in; CLIP's see those before them alone, and do not rotate.
 func TestRolesByHand(t *testing.T) {
 	decoder := roleSigns{convolves: true, upsamples: true, mixers: 1}

@@ -55,7 +55,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 type roleSigns struct {
 	embeds, convolves, upsamples, generates, samples, modulates, head, tower bool
 
-	causal, both bool // queries attend to the tokens before them, or to those behind them too
+	causal, both bool // queries attend to earlier tokens alone, or to later ones too
 
 	mixers, rotations int // in the pass that has most
 }

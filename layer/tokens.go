@@ -206,7 +206,7 @@ func (a attention) prompts() bool {
 	return a.mask == maskCausal && a.queries > 1 && a.queries == a.keys
 }
 
-// both says that tokens attend to those behind them too.
+// both says that tokens attend to later ones too.
 func (a attention) both() bool { return a.mask == maskNone && a.queries > 1 }
 
 // readAttention notes what the attention of each pass ran over.
