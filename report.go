@@ -94,7 +94,8 @@ type Report struct {
 	HostText  string              `json:"host_text,omitempty"`
 	HostShare float64             `json:"host_share"`
 	HostGPU   *int                `json:"host_gpu,omitempty"`
-	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
+	// Wall is the time of all steps, that of steps beside each other once; IdleTime is the part in which the GPU did
+	// nothing.
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`
 	// LostTime is the part of Wall without records: see [layer.Device.Damage].
@@ -488,13 +489,16 @@ func (r *Report) addTrace(i int, p *reportPart) {
 			r.WithOperator += k.Event().Duration()
 		}
 	}
-	rows := p.rows(i)
-	for k := range rows {
-		r.Wall += rows[k].Wall
-		r.IdleTime += rows[k].Idle
-		r.LostTime += rows[k].Lost
+	for _, s := range p.d.StepsOnce(func(int) bool { return true }) {
+		took := time.Duration(s.End - s.Start)
+		switch r.Wall += took; {
+		case s.Lost:
+			r.LostTime += took
+		case s.Idle():
+			r.IdleTime += took
+		}
 	}
-	r.Passes = append(r.Passes, rows...)
+	r.Passes = append(r.Passes, p.rows(i)...)
 }
 
 // fillNil makes lists that are empty lists, for readers of the JSON form.

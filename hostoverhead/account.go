@@ -239,7 +239,8 @@ func pausesOf(d *layer.Device) (out []interval.Span) {
 	return out
 }
 
-// findSteps lists the times of the steps, each as [layer.Device.Steps] has it, or, where none were found, the window.
+// findSteps lists the times of the steps, each as [layer.Device.StepsOnce] has it, or, where none were found, the
+// window.
 func (a *account) findSteps() {
 	window := a.d.window()
 	found := stepsOf(a.l.w.layers, &a.d.id)
@@ -255,16 +256,18 @@ func (a *account) findSteps() {
 		window = interval.Span{Start: int64(list[0].Start), End: int64(list[0].End)}
 	}
 	if found != nil {
+		var end int64 // of the steps before: time that a later one shares is theirs
 		for p := range a.d.layers.Passes {
 			fp, span := &a.d.layers.Passes[p], a.d.layers.StepSpan(p)
 			if s := (interval.Span{Start: int64(span.Start), End: int64(span.End)}); fp.Kernels > 0 && !s.Empty() {
 				step := stepOfPass(fp)
+				s.Start, s.End = max(s.Start, end), max(s.End, end)
 				a.steps = append(a.steps, a.stepAccount(&step, s))
+				end = s.End
 			}
 		}
 	}
 	if len(a.steps) > 0 {
-		slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })
 		return
 	}
 	a.steps = append(a.steps, a.stepAccount(nil, window))

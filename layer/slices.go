@@ -250,7 +250,8 @@ func (d *Device) findStepEnds() {
 
 // Steps iterates over the slices of the timeline that lie between the start of a pass and that of the next, each with
 // the index of that pass and cut at both. Pauses are left out (see [Device.Waits]): the server had nothing to do. A
-// slice's own Pass is another one where a kernel of that runs meanwhile.
+// slice's own Pass is another one where a kernel of that runs meanwhile. Time that two steps share is in both: for sums
+// over passes see [Device.StepsOnce].
 func (d *Device) Steps() iter.Seq2[int, Slice] {
 	return func(yield func(int, Slice) bool) {
 		first := 0 // passes before it have ended
@@ -264,6 +265,26 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 				if !d.withoutPauses(part, func(s Slice) bool { return yield(p, s) }) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// StepsOnce is [Device.Steps] of the passes that keep wants, without the time that the step of an earlier one of them
+// has: of passes that run beside each other a sum over it holds each nanosecond once. Slices are in order of time.
+func (d *Device) StepsOnce(keep func(pass int) bool) iter.Seq2[int, Slice] {
+	return func(yield func(int, Slice) bool) {
+		from := make([]trace.Time, len(d.Passes)) // where the steps of the earlier ones end
+		end := trace.Time(math.MinInt64)
+		for p := range d.Passes {
+			if from[p] = end; keep(p) {
+				end = max(end, d.StepSpan(p).End)
+			}
+		}
+		for p, s := range d.Steps() {
+			s.Start = max(s.Start, from[p])
+			if s.Start < s.End && keep(p) && !yield(p, s) {
+				return
 			}
 		}
 	}

@@ -184,7 +184,7 @@ func newExposureSums(p *activity.Pool) *exposureSums {
 }
 
 // addDevice sweeps over the kernels of a device and counts the steps of the passes
-// that keep says yes to. Time that two such steps share counts for the earlier one.
+// that keep says yes to, each nanosecond once.
 func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 	for i := range d.acts {
 		act := &d.acts[i]
@@ -194,24 +194,22 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 	x.mixed = x.mixed || x.device != nil && !x.device.SameModel(d.Device)
 	x.device = d.Device
 	s := &sweep{Edges: d.Edges(), acts: d.acts, categoryOf: x.categoryOf, count: make([]int, len(x.categories))}
-	var counted trace.Time // up to here
 	before := trace.None
-	for pass, slice := range d.Steps() {
-		if slice.Start < counted || !keep(pass) {
+	for pass := range d.Passes {
+		if !keep(pass) || d.Passes[pass].Kernels == 0 || d.StepTime(pass) <= 0 {
 			continue
 		}
-		if pass != before {
-			x.mixed = x.mixed || before != trace.None && d.ModelOf(d.StepOf(pass)) != d.ModelOf(d.StepOf(before))
-			before = pass
-			x.complete += d.StepShare(pass)
-			if d.StepOf(pass) == pass {
-				x.steps++
-			}
-			if d.Passes[pass].Basis() == finding.OfWindow {
-				x.whole++
-			}
+		x.mixed = x.mixed || before != trace.None && d.ModelOf(d.StepOf(pass)) != d.ModelOf(d.StepOf(before))
+		before = pass
+		x.complete += d.StepShare(pass)
+		if d.StepOf(pass) == pass {
+			x.steps++
 		}
-		counted = slice.End
+		if d.Passes[pass].Basis() == finding.OfWindow {
+			x.whole++
+		}
+	}
+	for _, slice := range d.StepsOnce(keep) {
 		for at := slice.Start; at < slice.End; {
 			end := min(slice.End, s.to(at))
 			x.wall += int64(end - at)
