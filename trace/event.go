@@ -17,42 +17,31 @@ import (
 // the Trace's columns. The zero Event is "no event"; its Valid is false and
 // its accessors return "none" values.
 type Event struct {
-	t  *Trace
-	id EventID
+	t    *Trace     // nil: no event
+	row  int32      // of its lane
+	lane event.Lane // [laneInvalid] of no event
 }
 
 // Valid reports whether e denotes an event.
-func (e Event) Valid() bool { return e.t != nil && e.id >= 0 }
+func (e Event) Valid() bool { return e.t != nil }
 
 // ID returns the event's id, None if e is not valid.
 func (e Event) ID() EventID {
 	if !e.Valid() {
 		return None
 	}
-	return e.id
+	return e.t.base[e.lane] + EventID(e.row)
 }
 
 // loc returns the columns and the row of e; e must be valid.
-func (e Event) loc() (*column.Columns, int) {
-	l := e.t.laneOf(e.id)
-	return &e.t.lanes[l], int(e.id - e.t.base[l])
-}
-
-// lane is that of the kind, found without looking at the event.
-func (e Event) lane() event.Lane {
-	if !e.Valid() {
-		return laneInvalid
-	}
-	return e.t.laneOf(e.id)
-}
+func (e Event) loc() (*column.Columns, int) { return &e.t.lanes[e.lane], int(e.row) }
 
 // Index returns the event's position in its lane, −1 if e is not valid.
 func (e Event) Index() int {
 	if !e.Valid() {
 		return -1
 	}
-	_, i := e.loc()
-	return i
+	return int(e.row)
 }
 
 // Kind returns what the event is.
@@ -113,8 +102,7 @@ func (e Event) Thread() ThreadIndex {
 	if !e.Valid() {
 		return None
 	}
-	l := e.lane()
-	return e.t.threadAt(l, int(e.id-e.t.base[l]))
+	return e.t.threadAt(e.lane, int(e.row))
 }
 
 func (e Event) queue() (queue, bool) {
@@ -150,7 +138,7 @@ func (e Event) Stream() StreamID {
 // Shape returns the launch configuration of an activity as "gx,gy,gz|bx,by,bz",
 // or the raw JSON text of an op's "Input Dims"; "" where it is not recorded.
 func (e Event) Shape() string {
-	if l := e.lane(); l != event.LaneGPU && l != event.LaneOp {
+	if l := e.lane; l != event.LaneGPU && l != event.LaneOp {
 		return ""
 	}
 	c, i := e.loc()
@@ -164,7 +152,7 @@ const inputSeparator = string(rune(column.InputSeparator))
 // [Event.Shape] has: the raw JSON texts of "Input type", "Input Strides" and
 // "Concrete Inputs", each "" where it is not recorded.
 func (e Event) Inputs() (types, strides, values string) {
-	if e.lane() != event.LaneOp {
+	if e.lane != event.LaneOp {
 		return "", "", ""
 	}
 	c, i := e.loc()
@@ -190,7 +178,7 @@ var widths = map[string]int64{"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8,
 // Exchange returns what a collective's kernel says of itself. The second result is false for other activities, and for
 // collectives that no library of torch launched, which say nothing.
 func (e Event) Exchange() (x Exchange, ok bool) {
-	if e.lane() != event.LaneGPU {
+	if e.lane != event.LaneGPU {
 		return x, false
 	}
 	c, i := e.loc()
@@ -241,7 +229,7 @@ func (e Event) Data() EventData {
 	if !e.Valid() {
 		return EventData{Device: None, Stream: None}
 	}
-	t, c, i := e.t, &e.t.lanes[e.lane()], e.Index()
+	t, c, i := e.t, &e.t.lanes[e.lane], e.Index()
 	k := c.Kind[i]
 	th := t.Thread(e.Thread())
 	d := EventData{
@@ -261,7 +249,7 @@ func (e Event) Data() EventData {
 	if r := c.Recorded.At(i); r > 0 {
 		d.Duration = r - 1
 	}
-	if text := t.names[c.Domain.At(i)]; e.lane() == event.LaneOp {
+	if text := t.names[c.Domain.At(i)]; e.lane == event.LaneOp {
 		d.CallStack = text
 	} else {
 		d.Domain = text
@@ -275,20 +263,20 @@ func (e Event) Data() EventData {
 // Launch returns the API call that launched an activity. It is not valid for
 // orphans: activities whose call is outside the recorded window.
 func (e Event) Launch() Event {
-	if e.lane() != event.LaneGPU {
+	if e.lane != event.LaneGPU {
 		return Event{}
 	}
-	return e.t.launchEvent(int(e.id - e.t.base[event.LaneGPU]))
+	return e.t.launchEvent(int(e.row))
 }
 
 // Activities iterates over the GPU activities that a launch caused, by start.
 func (e Event) Activities() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		if e.lane() != event.LaneLaunch {
+		if e.lane != event.LaneLaunch {
 			return
 		}
-		for _, i := range e.t.activitiesOf(int(e.id - e.t.base[event.LaneLaunch])) {
-			if !yield(Event{e.t, e.t.base[event.LaneGPU] + EventID(i)}) {
+		for _, i := range e.t.activitiesOf(int(e.row)) {
+			if !yield(Event{e.t, i, event.LaneGPU}) {
 				return
 			}
 		}
@@ -298,7 +286,7 @@ func (e Event) Activities() iter.Seq[Event] {
 // Link returns what [Event.Launch] and [Event.Op] of an activity rest on,
 // [LinkNone] for orphans and for events that are no activities.
 func (e Event) Link() Link {
-	if e.lane() != event.LaneGPU {
+	if e.lane != event.LaneGPU {
 		return LinkNone
 	}
 	i := e.Index()
@@ -316,7 +304,7 @@ func (e Event) Link() Link {
 // IsReplay reports whether an activity was replayed from a graph: its launch
 // is a graph launch, or it carries a graph node id, or it is a graph row.
 func (e Event) IsReplay() bool {
-	if e.lane() != event.LaneGPU {
+	if e.lane != event.LaneGPU {
 		return false
 	}
 	if e.Kind() == event.Graph {
@@ -334,7 +322,7 @@ func (e Event) IsReplay() bool {
 // names. For ops, frames and annotations it is the innermost op around their
 // start on the same thread.
 func (e Event) Op() Event {
-	switch e.lane() {
+	switch e.lane {
 	case laneInvalid:
 		return Event{}
 	case event.LaneGPU:
@@ -352,7 +340,7 @@ func (e Event) Op() Event {
 // launch, or around the start of a CPU event on its thread. The whole stack is
 // that of its [Event.Enclosing].
 func (e Event) Frame() Event {
-	switch e.lane() {
+	switch e.lane {
 	case laneInvalid:
 		return Event{}
 	case event.LaneGPU:
@@ -400,19 +388,18 @@ func (e Event) Enclosing() iter.Seq[Event] {
 // outwards are the events of one lane and thread around one, innermost first.
 type outwards struct {
 	t    *Trace
-	lane *column.Columns
+	lane event.Lane
 	ends column.Ends
-	base EventID
 	lo   int // the thread's first row
 	i    int // the last one found; before lo there are none
 }
 
 func (e Event) outwards() outwards {
-	l, t := e.lane(), e.t
+	l, t := e.lane, e.t
 	if l == laneInvalid || l == event.LaneGPU {
 		return outwards{i: None}
 	}
-	w := outwards{t, &t.lanes[l], t.endsOf(l), t.base[l], 0, e.Index()}
+	w := outwards{t, l, t.endsOf(l), 0, e.Index()}
 	w.lo, _ = t.threadRange(l, t.threadAt(l, w.i))
 	return w
 }
@@ -422,8 +409,9 @@ func (w *outwards) next() Event {
 	if w.i < w.lo {
 		return Event{}
 	}
-	if w.i = w.ends.Last(w.lane, w.lo, w.i-1, w.lane.End(w.i)); w.i < 0 {
+	c := &w.t.lanes[w.lane]
+	if w.i = w.ends.Last(c, w.lo, w.i-1, c.End(w.i)); w.i < 0 {
 		return Event{}
 	}
-	return Event{w.t, w.base + EventID(w.i)}
+	return Event{w.t, int32(w.i), w.lane}
 }

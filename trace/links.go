@@ -208,7 +208,7 @@ func (t *Trace) replays(l int32) bool { return t.graph[t.lanes[event.LaneLaunch]
 
 func (t *Trace) launchEvent(i int) Event {
 	if l := t.launchOf[i]; l >= 0 {
-		return Event{t, t.base[event.LaneLaunch] + EventID(l)}
+		return Event{t, l, event.LaneLaunch}
 	}
 	return Event{}
 }
@@ -251,7 +251,7 @@ func (t *Trace) Innermost(l event.Lane, th ThreadIndex, x Time) Event {
 	if k = t.endsOf(l).Last(c, lo, k, int64(x)); k < 0 {
 		return Event{}
 	}
-	return Event{t, t.base[l] + EventID(k)}
+	return Event{t, int32(k), l}
 }
 
 // opAt returns the innermost CPU op on thread th that is running at x.
@@ -282,5 +282,5 @@ func (t *Trace) OpByExternalID(id uint64) Event {
 	if !ok {
 		return Event{}
 	}
-	return Event{t, t.base[event.LaneOp] + EventID(z.row[k])}
+	return Event{t, z.row[k], event.LaneOp}
 }

@@ -104,7 +104,8 @@ func (t *Trace) At(id EventID) Event {
 	if id < 0 || id >= t.base[laneCount] {
 		return Event{}
 	}
-	return Event{t, id}
+	l := t.laneOf(id)
+	return Event{t, int32(id - t.base[l]), l}
 }
 
 // LaneAt returns the i-th event of lane l in the lane's order; it is not valid
@@ -113,14 +114,14 @@ func (t *Trace) LaneAt(l event.Lane, i int) Event {
 	if l >= laneCount || i < 0 || i >= t.lanes[l].Len() {
 		return Event{}
 	}
-	return Event{t, t.base[l] + EventID(i)}
+	return Event{t, int32(i), l}
 }
 
 // Events iterates over lane l in the lane's order (see [event.Lane]).
 func (t *Trace) Events(l event.Lane) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for i := range t.laneLen(l) {
-			if !yield(Event{t, t.base[l] + EventID(i)}) {
+			if !yield(Event{t, int32(i), l}) {
 				return
 			}
 		}
@@ -137,7 +138,7 @@ func (t *Trace) OfKind(k event.Kind) iter.Seq[Event] {
 		kinds := t.lanes[l].Kind
 		for i := 0; ; i++ {
 			n := bytes.IndexByte(kinds[i:], uint8(k))
-			if i += n; n < 0 || !yield(Event{t, t.base[l] + EventID(i)}) {
+			if i += n; n < 0 || !yield(Event{t, int32(i), l}) {
 				return
 			}
 		}
@@ -149,7 +150,7 @@ func (t *Trace) OnThread(l event.Lane, th ThreadIndex) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		lo, hi := t.threadRange(l, th)
 		for i := lo; i < hi; i++ {
-			if !yield(Event{t, t.base[l] + EventID(i)}) {
+			if !yield(Event{t, int32(i), l}) {
 				return
 			}
 		}
@@ -166,7 +167,7 @@ func (t *Trace) OnStream(d DeviceID, s StreamID) iter.Seq[Event] {
 			return
 		}
 		for _, i := range z.row[z.first[k]:z.first[k+1]] {
-			if !yield(Event{t, t.base[event.LaneGPU] + EventID(i)}) {
+			if !yield(Event{t, i, event.LaneGPU}) {
 				return
 			}
 		}
