@@ -57,7 +57,11 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 		accounts = append(accounts, list...)
 	}
 	if len(v.Ranks) == 0 {
-		return &Verdict{Schema: schema}, layer.ErrNoKernels
+		err := layer.ErrNoKernels
+		if len(ranks) == 1 {
+			err = ranks[0].NoKernels()
+		}
+		return &Verdict{Schema: schema}, err
 	}
 	if len(accounts) > 1 {
 		v.join(runOf(ranks, v.Ranks, accounts), func(row *fleet.Row) int { i, _ := strconv.Atoi(row.File); return i })

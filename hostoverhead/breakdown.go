@@ -224,7 +224,7 @@ func newRecording(ctx context.Context, a *layer.Analysis) (*recording, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, layer.ErrNoKernels
+	return nil, a.NoKernels()
 }
 
 // ranks is how many GPUs the figures are sums over.

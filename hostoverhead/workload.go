@@ -74,7 +74,7 @@ func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	}
 	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return d.count == 0 })
 	if len(w.devices) == 0 {
-		return nil, layer.ErrNoKernels
+		return nil, a.NoKernels()
 	}
 	slices.SortFunc(w.devices, func(x, y *deviceWork) int { return cmp.Compare(x.id, y.id) })
 	return w, nil

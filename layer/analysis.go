@@ -117,7 +117,7 @@ var noTrace = new(trace.Trace)
 // the trace has no GPU work, [ErrRange] where it has none on that GPU.
 func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 	if len(a.Devices) == 0 {
-		return nil, ErrNoKernels
+		return nil, a.NoKernels()
 	}
 	if id == nil {
 		return &a.Devices[0], nil

@@ -33,11 +33,11 @@ func (a *Analysis) Findings() []finding.Finding {
 		if f.Do = info.Do; attribution { // times are right: what they show comes first
 			f.Kind, f.Code, f.Text = finding.Doubt, string(info.Code), info.Title
 		}
-		switch source := a.Trace().Meta().Source; {
+		switch {
 		case info.Code == trace.CodeNoActivity, info.Code == trace.CodeEmpty:
-			f.Do = "Record GPU activities: " + source.Record(trace.WantGPU) + "."
+			f.Do = a.recordGPU()
 		case h.Orphans > 0 && h.Orphans == a.Trace().Len(event.LaneGPU):
-			f.Do = "Record launch calls, too: " + source.Record(trace.WantLaunches) + "."
+			f.Do = "Record launch calls, too: " + a.Trace().Meta().Source.Record(trace.WantLaunches) + "."
 		}
 		var what []string
 		for _, x := range h.Findings {
@@ -73,6 +73,25 @@ func (a *Analysis) Findings() []finding.Finding {
 		Size: finding.Size{Measure: finding.Taken, Total: left,
 			Share: float64(left) / float64(max(main.Time, time.Nanosecond)), Of: finding.OfGPU},
 		Place: finding.Place{Device: finding.At(int(main.ID))}, Advice: advice})
+}
+
+// NoKernels returns [ErrNoKernels] with what to do about it, which depends on the profiler and on whether the file is
+// truncated.
+func (a *Analysis) NoKernels() error {
+	do := strings.TrimSuffix(a.recordGPU(), ".")
+	return fmt.Errorf("%w (%s)", ErrNoKernels, strings.ToLower(do[:1])+do[1:])
+}
+
+// recordGPU says how to get a trace with GPU activities.
+func (a *Analysis) recordGPU() string {
+	if slices.ContainsFunc(a.Health.Findings, func(f trace.Remark) bool { return f.Code == trace.CodeLossTruncated }) {
+		return trace.CodeLossTruncated.Info().Do
+	}
+	source := a.Trace().Meta().Source
+	if source == "" {
+		return "Pass a trace of torch.profiler, Nsight Systems, rocprofv3, JAX or Proton."
+	}
+	return "Record GPU activities while the server works: " + source.Record(trace.WantGPU) + "."
 }
 
 // gravest is the code of what damages a recording most; attribution says that only what launched the work is in doubt.

@@ -68,8 +68,7 @@ type Options struct {
 // The errors of this package; those that are returned say what was found and wrap one of these.
 var (
 	// ErrNoKernels: the trace has no GPU activities to analyse.
-	ErrNoKernels = errors.New("layer: no GPU kernels in the trace (record with CUDA or HIP activities, while the " +
-		"server works)")
+	ErrNoKernels = errors.New("layer: no GPU kernels in the trace")
 	// ErrNoEvidence: what the asked-for mode needs is not in the trace.
 	ErrNoEvidence = ladder.ErrNoEvidence
 	// ErrContradiction: config or flags say one thing, the trace another.

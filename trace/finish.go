@@ -40,11 +40,30 @@ func (b *Builder) Finish(ctx context.Context) (*Trace, error) {
 	if err := t.linkLaunches(ctx, b.flows); err != nil {
 		return nil, err
 	}
+	if t.foreign(b.losses.list) {
+		t.meta.Source = ""
+	}
 	t.health = t.examine(b.losses, b.notes)
 	for l := range t.lanes {
 		t.lanes[l].Thread = nil // threadRow says it, in next to no memory
 	}
 	return t, nil
+}
+
+// foreign reports whether nothing in a file that is written as torch.profiler's are comes from a GPU profiler: Chrome's
+// developer tools and other users of Perfetto write the same formats.
+func (t *Trace) foreign(lost []Loss) bool {
+	m := &t.meta
+	named := m.Format != "" && m.Encoding == EncodingChrome || m.TraceName != "" || len(m.Devices) > 0
+	if m.Source != SourceTorch || named || len(lost) > 0 {
+		return false
+	}
+	for l := range t.lanes {
+		if lane := event.Lane(l); lane != event.LaneOther && lane != event.LaneCounter && t.lanes[l].Len() > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // countsByPhase is what [Meta.Counts] says.

@@ -199,6 +199,8 @@ func (t *Trace) whyNoActivity(ls []Loss) (Code, string) {
 	}
 	why := "profiler without CUDA/HIP activities, or armed outside the work"
 	switch {
+	case t.meta.Source == "":
+		return CodeNoActivity, "no event is of a GPU profiler: perhaps another program's trace"
 	case lost(event.Truncated) > 0: // Kineto writes what ran on the GPU after what ran on the CPU.
 		why = "the file is cut off, and they come last"
 	case t.meta.Source == SourceXLA:

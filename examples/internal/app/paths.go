@@ -1,8 +1,11 @@
 package app
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,14 +80,11 @@ type named struct {
 // checkPaths refuses an output that is an input or another output, under
 // whatever name, before anything is read. Package atomicfile refuses again what
 // was really read, when the output is put in its place.
-func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
-	var ins, outs []named
-	fs.Visit(func(f *flag.Flag) {
-		if o, ok := f.Value.(*outputPath); ok {
-			if *o.path != stdio {
-				outs = append(outs, named{"--" + f.Name, *o.path, o.over})
-			}
-		} else if isPath(f) {
+func checkPaths(flags *flag.FlagSet, args []string, stdin io.Reader) error {
+	var ins []named
+	outs := outputs(flags)
+	flags.Visit(func(f *flag.Flag) {
+		if _, ok := f.Value.(*outputPath); !ok && isPath(f) {
 			for _, v := range paths(f.Value) {
 				ins = append(ins, spellings("--"+f.Name, v)...)
 			}
@@ -120,9 +120,34 @@ func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
 			case o == nil || in.by != "--"+o.input:
 				return Usagef("%s %s is read by %s: it would be replaced, so name another file", out.by, out.path,
 					in.by)
-			case fs.Lookup(o.replace).Value.String() != strconv.FormatBool(true):
+			case flags.Lookup(o.replace).Value.String() != strconv.FormatBool(true):
 				return Usagef("%s %s is read by %s: with --%s it is replaced", out.by, out.path, in.by, o.replace)
 			}
+		}
+	}
+	return nil
+}
+
+// outputs returns the files that flags name for writing.
+func outputs(flags *flag.FlagSet) (outs []named) {
+	flags.Visit(func(f *flag.Flag) {
+		if o, ok := f.Value.(*outputPath); ok && *o.path != stdio {
+			outs = append(outs, named{"--" + f.Name, *o.path, o.over})
+		}
+	})
+	return outs
+}
+
+// checkWritable refuses outputs that cannot be written where they are, before a large trace is read for them.
+func checkWritable(flags *flag.FlagSet) error {
+	for _, out := range outputs(flags) {
+		info, err := os.Stat(out.path)
+		if err == nil && info.IsDir() {
+			return fmt.Errorf("%s %s is a directory (name a file in it)", out.by, out.path)
+		}
+		dir := filepath.Dir(out.path)
+		if _, missing := os.Stat(dir); err != nil && errors.Is(missing, fs.ErrNotExist) {
+			return fmt.Errorf("%s %s: the directory %s does not exist (create it first)", out.by, out.path, dir)
 		}
 	}
 	return nil

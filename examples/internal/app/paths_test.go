@@ -87,6 +87,23 @@ func TestNoOutputReplacesAnInput(t *testing.T) {
 	}
 }
 
+// TestOutputDirectoryIsCheckedFirst: a missing directory is named before a large trace is read for nothing.
+func TestOutputDirectoryIsCheckedFirst(t *testing.T) {
+	dir := t.TempDir()
+	for path, says := range map[string]string{
+		filepath.Join(dir, "missing", "x.html"): "the directory " + filepath.Join(dir, "missing") + " does not exist",
+		dir:                                     dir + " is a directory",
+	} {
+		ran := false
+		var stderr strings.Builder
+		code := copier(&ran).Exec(t.Context(), []string{"--html", path}, strings.NewReader(""), &strings.Builder{}, &stderr)
+		if code != app.ExitError || ran || !strings.Contains(stderr.String(), "--html "+path) ||
+			!strings.Contains(stderr.String(), says) {
+			t.Errorf("exit code %d, ran %v, stderr %q; want %q", code, ran, &stderr, says)
+		}
+	}
+}
+
 func TestOutputIsNotTheStandardInput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.json")
 	if err := os.WriteFile(path, []byte("{}"), 0o644); err != nil {

@@ -178,6 +178,9 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	case err != nil:
 		return p.wrong(stderr, err)
 	}
+	if err := checkWritable(fs); err != nil {
+		return p.fail(stderr, err)
+	}
 	out, err := openOutput(env.Output, stdout)
 	if err != nil {
 		return p.fail(stderr, err)

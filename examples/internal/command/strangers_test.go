@@ -98,7 +98,7 @@ func TestWrongFiles(t *testing.T) {
 		{"ranks.zip", packed.String(), []string{"no GPU time", "ranks.zip"}}, // it is read, as a folder of it is
 		{"https://example.com/x.json.gz", "", []string{"URL", "curl -fLO"}},
 		{"browser.json", `[{"name":"x","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"cat":"devtools.timeline"}]`,
-			[]string{"no GPU time", "GPU activities"}},
+			[]string{"no GPU time", "pass a trace of torch.profiler"}},
 	} {
 		if c.text != "" {
 			if err := os.WriteFile(filepath.Base(c.file), []byte(c.text), 0o666); err != nil {

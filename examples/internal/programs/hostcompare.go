@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -115,6 +116,9 @@ func loadHostRun(ctx context.Context, env *app.Env, path string) (*layer.Analysi
 	a, err := env.LoadAnalysis(ctx, path)
 	if err != nil {
 		return nil, err
+	}
+	if len(a.Devices) == 0 {
+		return nil, fmt.Errorf("%s: %w", cmp.Or(path, env.TraceName()), a.NoKernels())
 	}
 	return env.OneGPU(a)
 }

@@ -72,7 +72,7 @@ func exportKernels(ctx context.Context, env *app.Env, o kernelExportOptions) err
 		}
 		device, gpus = d.ID, []layer.Device{*d}
 	} else if len(a.Devices) == 0 {
-		return layer.ErrNoKernels
+		return a.NoKernels()
 	}
 	var write func(*ExportedRow) error
 	flush := func() error { return nil }

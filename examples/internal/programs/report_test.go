@@ -202,8 +202,33 @@ func TestReportPageOf100000Kernels(t *testing.T) {
 // TestReportEmptyRecordingAsksForGPUActivities: an export without the tables of the GPU has no events at all.
 func TestReportEmptyRecordingAsksForGPUActivities(t *testing.T) {
 	for _, path := range testdata.SharedGlob(t, "traces/nsys/no-cupti-tables.sqlite") {
-		if r := apptest.Run(t, Report(), path); !strings.Contains(r.Stdout, "fix: Record GPU activities: nsys profile") {
+		if r := apptest.Run(t, Report(), path); !strings.Contains(r.Stdout, "fix: Record GPU activities while the server works: nsys") {
 			t.Errorf("no such advice:\n%s", r.Stdout)
+		}
+	}
+}
+
+// TestAdviceWithoutGPUTime: what to do about a trace without GPU work depends on why it has none.
+func TestAdviceWithoutGPUTime(t *testing.T) {
+	const op = `{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":5}`
+	for name, c := range map[string]struct{ text, want string }{
+		"torch":     {`{"schemaVersion":1,"traceEvents":[` + op + `]}`, "torch.profiler with the activities CPU and CUDA"},
+		"truncated": {`{"schemaVersion":1,"traceEvents":[` + op + `,{"ph":"X","cat":"cpu`, "copy the file when it is complete"},
+		"Chrome's": {`{"traceEvents":[{"ph":"X","cat":"devtools.timeline","name":"RunTask","pid":1,"tid":1,"ts":1,` +
+			`"dur":5}]}`, "pass a trace of torch.profiler, Nsight Systems"},
+		"nothing": {`{"traceEvents":[]}`, "pass a trace of torch.profiler, Nsight Systems"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.json")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []app.Program{Report(), LayerTimeline(), HostDetect(), WhatIf(), HostCompare()} {
+			r := apptest.Run(t, p, path)
+			if r.Code != app.ExitError || !strings.Contains(r.Stderr, c.want) ||
+				!strings.Contains(r.Stderr, path) {
+				t.Errorf("%s: %s ends with %d and no %q, or without the file:\n%s", name, p.Name, r.Code,
+					c.want, r.Stderr)
+			}
 		}
 	}
 }

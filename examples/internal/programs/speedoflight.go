@@ -112,7 +112,7 @@ func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roof
 		return nil, nil, err
 	}
 	if len(a.Devices) == 0 && a.Config == nil {
-		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
+		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), a.NoKernels())
 	}
 	var others []fleet.Rank
 	if o.ranks {

@@ -56,7 +56,7 @@ func runWhatIf(ctx context.Context, env *app.Env, list []replay.Edit) error {
 		return err
 	}
 	if len(a.Devices) == 0 {
-		return fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
+		return fmt.Errorf("%s: %w", env.TraceName(), a.NoKernels())
 	}
 	d := &a.Devices[0]
 	isChain := func(e replay.Edit) bool { return e.Kind == replay.Chain }
@@ -92,7 +92,7 @@ func runWhatIf(ctx context.Context, env *app.Env, list []replay.Edit) error {
 			return err
 		}
 		if len(other.Devices) == 0 {
-			return fmt.Errorf("%s: %w", list[i].Name, layer.ErrNoKernels)
+			return fmt.Errorf("%s: %w", list[i].Name, other.NoKernels())
 		}
 		list[i] = list[i].From(&other.Devices[0])
 	}

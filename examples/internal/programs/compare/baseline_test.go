@@ -49,6 +49,27 @@ func TestNamedBaselines(t *testing.T) {
 	}
 }
 
+// TestUselessSideIsNotSaved: a trace without passes replaces no baseline, as nothing could be compared with it.
+func TestUselessSideIsNotSaved(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "main.side.json")
+	apptest.MustRun(t, Program(), "--b", demoFile(t), "--save", kept)
+	before, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(empty, []byte(`{"schemaVersion":1,"traceEvents":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := apptest.Run(t, Program(), "--b", empty, "--save", kept); r.Code != 1 || !strings.Contains(r.Stderr,
+		"no forward pass was found in "+empty) {
+		t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
+	}
+	if after, err := os.ReadFile(kept); err != nil || string(after) != string(before) {
+		t.Errorf("the baseline changed: %v", err)
+	}
+}
+
 // TestCSV: a line for each row and each of its kernels, as many cells as names, and rows that add up to the difference.
 func TestCSV(t *testing.T) {
 	demo := demoFile(t)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -336,6 +337,10 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // saveSide writes a side with its origin. An existing file is replaced completely or not at all. A directory of named
 // baselines is made, with a note.
 func (o *options) saveSide(env *app.Env, s *compare.Side) error {
+	if !slices.ContainsFunc(s.Runs, func(r compare.Run) bool { return len(r.Passes) > 0 }) {
+		return fmt.Errorf("%s is not written: no forward pass was found in %s, so nothing could be compared with it",
+			o.save, strings.Join(o.b, ", "))
+	}
 	out := *s
 	out.Commit, out.Tool = commit(), tool()
 	for _, path := range o.b { // of the newest recording, not of today: the same runs give the same file
