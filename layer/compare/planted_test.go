@@ -75,6 +75,13 @@ func TestPlanted(t *testing.T) {
 			d.drop(named("act_and_mul"))
 		}, compare.Faster,
 			finding.OperatorRemoved, "activation", -26.8, ""},
+		// One row has both kernels and the one that replaces them, whichever of the two it is named like.
+		{"the cache write fused into the rotary embedding", func(d doc, _ map[int64]int) {
+			d.stretch(named("store_kvcache"), 0)
+			d.drop(named("store_kvcache"))
+			d.rename("ApplyRotary", "void fused_rope_store_kernel<true, 128l, true, __nv_bfloat16>(Params)")
+		}, compare.Faster, finding.OperatorChanged, "rope+kv_write", -22.9,
+			"fused: fused_rope_store_kernel instead of "},
 		{"idle between steps", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, compare.Slower,
 			finding.WaitChanged, "between steps", 700, ""},
 	} {

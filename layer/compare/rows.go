@@ -147,7 +147,8 @@ func (c *comparison) anonymous(label string) bool {
 }
 
 // relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name,
-// as often and in the same place, the operator that is known holds, of two the one of the side that knows more. A
+// as often and in the same place, the operator that is known holds, of two the one of the side that knows more; where
+// the other kernel computes more or less of the same operators, each keeps its own. A
 // kernel that one side always has for one operator is never another's, and a fill is no copy renamed. It returns the
 // labels by the kernel's name on each side.
 func (c *comparison) relabel() [2]map[string]string {
@@ -167,6 +168,7 @@ func (c *comparison) relabel() [2]map[string]string {
 		switch {
 		case known(lb) && !known(la):
 			out[first][x.name] = lb
+		case known(la) && known(lb) && x.name != y.name && overlap(la, lb): // one row in any case, see together
 		case la != "" && lb != "", known(la):
 			out[second][y.name] = la
 		}
@@ -203,6 +205,14 @@ func (c *comparison) relabel() [2]map[string]string {
 		}
 	}
 	return out
+}
+
+// overlap reports whether two labels of kernels have an operator in common, and neither leaves open which it is: one of
+// the kernels is fused of what the other computes.
+func overlap(x, y string) bool {
+	return !strings.Contains(x+y, "|") && slices.ContainsFunc(operators(x), func(p string) bool {
+		return slices.Contains(operators(y), p)
+	})
 }
 
 // divideOf notes the categories that have more of a kernel's launches on one side, which runs as many of them: there,
