@@ -86,14 +86,15 @@ func (a *account) complete(steps []stepAccount) (n float64) {
 // steps and "" where one model runs.
 func (a *account) mostly(of func(*timeSum) int64) (steps []stepAccount, model string) {
 	modelOf := func(s *stepAccount) string { return a.d.layers.ModelOf(a.d.layers.StepOf(s.step.Index)) }
+	if a.basis() == finding.OfWindow {
+		return a.steps, ""
+	}
 	sums := map[string]int64{}
+	model = modelOf(&a.steps[0])
 	for i := range a.steps {
 		s := &a.steps[i]
-		if s.step == nil {
-			return a.steps, ""
-		}
 		m := modelOf(s)
-		if sums[m] += of(&s.timeSum); i == 0 || sums[m] > sums[model] {
+		if sums[m] += of(&s.timeSum); sums[m] > sums[model] {
 			model = m
 		}
 	}

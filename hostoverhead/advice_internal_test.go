@@ -36,6 +36,7 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 		{[]StageVerdict{stage(layer.StageDecode, 50, 50, 10)}, captureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 49, 50, 10)}, captureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 51, 50, 10)}, besideGraph},
+		{[]StageVerdict{stage(layer.StagePrefill, 0, 100, 0)}, prefillGraphs["sglang"]},
 		{nil, captureGraphs["sglang"]},
 	} {
 		if got := launchSetting(&RankVerdict{Stages: c.stages}, "sglang"); got != c.want {
@@ -191,13 +192,14 @@ func TestKernelsAreNextWhereTheHostIsNot(t *testing.T) {
 	for _, c := range []struct {
 		verdict    Answer
 		confidence finding.Band
+		copies     float64 // share of the steps
 		want       bool
-	}{{No, finding.High, true}, {No, finding.Medium, true}, {No, finding.Low, false}, {Yes, finding.High, false},
-		{Inconclusive, finding.High, false}} {
+	}{{No, finding.High, 0, true}, {No, finding.Medium, .099, true}, {No, finding.Medium, .1, false},
+		{No, finding.Low, 0, false}, {Yes, finding.High, 0, false}, {Inconclusive, finding.High, 0, false}} {
 		a := &account{l: &ledger{w: &workload{t: built.Trace(trace.NewBuilder(trace.Options{}))}}}
 		got := a.recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1,
-			Ranks: make([]RankVerdict, 1)})
-		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "Look at the kernels"); is != c.want {
+			Ranks: []RankVerdict{{Transfers: &IdleCause{Share: c.copies}}}})
+		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "Look at the kernels"); is != c.want || len(got) > 1 || !is && len(got) > 0 {
 			t.Errorf("%s with confidence %s: %+v, want %v", c.verdict, c.confidence, got, c.want)
 		}
 	}

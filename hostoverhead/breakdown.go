@@ -199,7 +199,7 @@ const lookEvery = 1 << 12
 func (w *recording) events(lane event.Lane) iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.t.Events(lane) {
-			if e.Index()%lookEvery == lookEvery-1 && w.ended() != nil {
+			if e.Index()%lookEvery == 0 && w.ended() != nil {
 				return
 			}
 			if of := w.only == nil || lane == event.LaneGPU && e.Device() == *w.only || lane != event.LaneGPU &&

@@ -328,6 +328,9 @@ func TestRanksAreNamed(t *testing.T) {
 		if s := strings.Join(got, ", "); s != c.want {
 			t.Errorf("labels %q: %q, want %q", c.labels, s, c.want)
 		}
+		if len(v.Published) == 0 {
+			t.Errorf("labels %q: no published metrics", c.labels)
+		}
 	}
 }
 

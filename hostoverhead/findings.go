@@ -17,13 +17,13 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		sized := func(total int64, n float64) finding.Size {
 			return finding.SizeOf(finding.Recoverable, basis, time.Duration(total), n, time.Duration(r.Headroom.WallNS))
 		}
-		if basis == finding.OfWindow {
-			return sized(total, 1) // the parts between its pauses are one window
-		}
 		steps, model := a.mostly(of)
-		sum := sumOf(steps)
-		s := sized(total, 1)
-		s.PerStep, s.Model = sized(of(&sum), a.complete(steps)).PerStep, model
+		n, sum := a.complete(steps), sumOf(steps)
+		if basis == finding.OfWindow {
+			n = 1 // the parts between its pauses are one window
+		}
+		s := sized(total, n)
+		s.PerStep, s.Model = sized(of(&sum), n).PerStep, model
 		return s
 	}
 	for i := range r.Idle {

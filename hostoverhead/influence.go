@@ -35,7 +35,7 @@ func (a *account) crossCheck(answer Answer) string {
 	if all := sumOf(a.steps); !a.l.p.leans(all.headroom(), freed) {
 		return ""
 	}
-	return fmt.Sprintf("%s, which lasts %v where its %d peers last %v", table.Cut(table.Clean(e.Name()), longestRow),
+	return fmt.Sprintf("%s, which lasts %v where its %d peers last %v", table.Cut(table.Clean(e.Name()), wideName),
 		e.Duration().Round(time.Microsecond), d.Peers, d.Median)
 }
 
@@ -72,7 +72,7 @@ func (a *account) straggling(answer Answer) string {
 		moves := a.l.p.answer(&without) != answer || float64(within) > movesMuch*float64(all.wall)
 		if without.WallNS > 0 && moves && len(a.d.acts) > leastKernels {
 			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.acts[row]))
-			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), longestRow), where,
+			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), wideName), where,
 				time.Duration(g.span.Len()).Round(time.Microsecond))
 		}
 	}
@@ -81,9 +81,6 @@ func (a *account) straggling(answer Answer) string {
 
 // leastKernels is how many kernels make one of them one row.
 const leastKernels = 10
-
-// longestRow is the maximum length of a name in a sentence.
-const longestRow = 80
 
 // others is when kernels other than this one run on its device.
 func others(than layer.Kernel) (out []interval.Span) {

@@ -2,6 +2,7 @@ package hostoverhead
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
@@ -17,6 +18,7 @@ import (
 // causes next to the first or last kernel. It decides where it is more than half of all idle time, and the answer or a
 // tenth of the steps depends on it.
 func TestKernelFarFromAllOthers(t *testing.T) {
+	long := strings.Repeat("kernel", 20)
 	for _, c := range []struct {
 		name          string
 		next, kernels int
@@ -33,11 +35,16 @@ func TestKernelFarFromAllOthers(t *testing.T) {
 		{"the answer depends on it", 1, 11, 80, 50, "k0, alone before all others by 80µs"},
 		{"it moves little", 1, 11, 79, 50, ""},
 		{"all of the steps", 1, 11, 1000, 50, ""},
+		{"a long name", 1, 11 + len(long), 200, 50, long[:87] + "..., alone before all others by 200µs"},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		var acts []int32
 		for i := range c.kernels {
-			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprint("k", i), Start: int64(1000 * i), Duration: 1})
+			name := fmt.Sprint("k", i)
+			if c.kernels > len(long) {
+				name = long
+			}
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: int64(1000 * i), Duration: 1})
 			acts = append(acts, int32(i))
 		}
 		p := defaultParams()

@@ -251,7 +251,7 @@ func TestTimeOfCopies(t *testing.T) {
 		{Kind: event.Memcpy, Name: "up", Start: 10, Duration: 25, Bytes: 1000, Stream: 1},
 		{Kind: event.Kernel, Name: "k", Start: 30, Duration: 13},
 		{Kind: event.Memset, Name: "clear", Start: 33, Duration: 17, Stream: 2},
-		{Kind: event.Memcpy, Name: "hidden", Start: 36, Duration: 2, Bytes: 7, Stream: 1}} {
+		{Kind: event.Memcpy, Name: "hidden", Start: 36, Duration: 2, Bytes: 1, Stream: 1}} {
 		b.Add(e)
 	}
 	d := &deviceWork{acts: []int32{0, 1, 2, 3, 4}, busy: []interval.Span{{Start: 0, End: 50}},
@@ -265,7 +265,8 @@ func TestTimeOfCopies(t *testing.T) {
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	for name, want := range map[string]string{"up": "1.00 kB in all at 40.0 GB/s", "clear": "", "no such": ""} {
+	for name, want := range map[string]string{"up": "1.00 kB in all at 40.0 GB/s", "clear": "", "no such": "",
+		"hidden": "1 B in all at 500 MB/s"} {
 		if got := a.moved(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

@@ -34,13 +34,11 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 
 // host explains a span by what a thread was doing: each part is the piece at hand when emit is called.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func()) {
-	thread, sampled := l.threads[th], len(l.samplesOf(th)) > 0
+	thread := l.threads[th]
 	list := g.d.layers.Waits()
 	var m timeline.Moment
 	thread.Now.Moments(span, &m, func(s interval.Span) {
-		if sampled {
-			m[timeline.Sampled] = thread.Sampled(l.w.t, s)
-		}
+		m[timeline.Sampled] = thread.Sampled(l.w.t, s)
 		at := sort.Search(len(list), func(i int) bool { return int64(list[i].End) > s.Start })
 		for ; at < len(list) && int64(list[at].Start) < s.End; at++ {
 			w := &list[at]
@@ -107,14 +105,16 @@ func (l *ledger) encloses(r *timeline.Piece) bool {
 		return cmp.Compare(s.Start, t)
 	})
 	for _, s := range l.work[from:] {
-		if s.Start > int64(e.End()) || within > 1 {
+		if s.Start > int64(e.End()) {
 			break
 		}
 		if s.End <= int64(e.End()) {
-			within++
+			if within++; within > 1 {
+				return true
+			}
 		}
 	}
-	return within > 1
+	return false
 }
 
 // workOf lists the host's work on the passes of a device, by start; that of some is not known.

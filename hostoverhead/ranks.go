@@ -42,10 +42,8 @@ func Join(ranks []*Verdict, runs []fleet.Run) *Verdict {
 			}
 			v.Ranks = append(v.Ranks, r)
 		}
-		if one.Health.Compare(v.Health) > 0 {
-			v.Health = one.Health
-		}
 	}
+	v.Health = slices.MaxFunc(ranks, func(x, y *Verdict) int { return x.Health.Compare(y.Health) }).Health
 	v.join(runs, func(row *fleet.Row) int {
 		return slices.IndexFunc(v.Ranks, func(r RankVerdict) bool {
 			return filepath.Base(r.Path) == row.File &&

@@ -34,7 +34,7 @@ func (r *RankVerdict) suggestions() (out []suggestion) {
 		out = append(out, suggestion{replay.Edit{Kind: k, Name: name}, cause})
 	}
 	wall := float64(r.Headroom.WallNS)
-	launches := int64(0)
+	launches := false
 	for i := range r.Idle {
 		c := &r.Idle[i]
 		for _, n := range c.Names {
@@ -50,13 +50,13 @@ func (r *RankVerdict) suggestions() (out []suggestion) {
 			}
 		}
 		if c.Cause == finding.LaunchCall {
-			launches = c.StepsNS
+			launches = float64(c.StepsNS) >= worthShare*wall
 		}
 	}
 	if len(r.Drains) > 0 && float64(r.Drains[0].StepsNS) >= worthShare*wall {
 		suggest(replay.Overlap, "", finding.HostCode)
 	}
-	if float64(launches) >= worthShare*wall {
+	if launches {
 		suggest(replay.Graphs, "", finding.LaunchCall)
 	}
 	return out[:min(len(out), replay.MostEdits)]

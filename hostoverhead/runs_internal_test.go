@@ -169,8 +169,8 @@ func TestWarningsByHand(t *testing.T) {
 			KernelsPerStep: 105},
 			[]string{}},
 		"no steps": {Run{}, Run{AllSteps: 10, ContextSteps: 9}, []string{}},
-		"mix": {Run{AllSteps: 100, ContextSteps: 10}, Run{AllSteps: 100, ContextSteps: 21},
-			[]string{"workloads differ: 10% and 21% of the steps have context requests"}},
+		"mix": {Run{AllSteps: 100, ContextSteps: 60}, Run{AllSteps: 100, ContextSteps: 71},
+			[]string{"workloads differ: 60% and 71% of the steps have context requests"}},
 		"kernels": {Run{KernelsPerStep: 100}, Run{KernelsPerStep: 105.1},
 			[]string{"100.0 and 105.1 kernels per step: another model, another configuration, or lost fusion"}},
 		"requests": {Run{MaxGeneration: 8}, Run{MaxGeneration: 9},
@@ -284,17 +284,18 @@ func TestPhasesByHand(t *testing.T) {
 		its                       []iteration
 		iterations, common, bench int
 	}{
-		"none":            {nil, 0, 0, 0},
-		"five":            {run(5, 4, 4, 4, 4, 4), 5, 4, 5},
-		"four":            {run(5, 4, 4, 4, 4), 4, 4, 0},
-		"pause":           {run(pause, 4, 4, 4, 4, 4), 5, 4, 5},
-		"longer pause":    {run(pause+1, 4, 4, 4, 4, 4), 5, 4, 0},
-		"half":            {run(5, 4, 4, 4, 1, 2, 3), 6, 4, 6},
-		"less than half":  {run(5, 4, 4, 4, 1, 2, 3, 5), 7, 4, 0},
-		"equally often":   {run(5, 4, 4, 2, 2), 4, 4, 0},
-		"the last phase":  {after(run(5, 4, 4, 4, 4, 4, 4), pause+1, run(5, 4, 4, 4, 4, 4)), 11, 4, 5},
-		"the one before":  {after(run(5, 4, 4, 4, 4, 4, 4), pause+1, run(5, 9, 9, 9, 9)), 10, 4, 6},
-		"joined by 100ms": {after(run(5, 4, 4, 4), pause, run(5, 4, 4)), 5, 4, 5},
+		"none":             {nil, 0, 0, 0},
+		"five":             {run(5, 4, 4, 4, 4, 4), 5, 4, 5},
+		"four":             {run(5, 4, 4, 4, 4), 4, 4, 0},
+		"pause":            {run(pause, 4, 4, 4, 4, 4), 5, 4, 5},
+		"longer pause":     {run(pause+1, 4, 4, 4, 4, 4), 5, 4, 0},
+		"half":             {run(5, 4, 4, 4, 1, 2, 3), 6, 4, 6},
+		"less than half":   {run(5, 4, 4, 4, 1, 2, 3, 5), 7, 4, 0},
+		"equally often":    {run(5, 4, 4, 2, 2), 4, 4, 0},
+		"the last phase":   {after(run(5, 4, 4, 4, 4, 4, 4), pause+1, run(5, 4, 4, 4, 4, 4)), 11, 4, 5},
+		"the one before":   {after(run(5, 4, 4, 4, 4, 4, 4), pause+1, run(5, 9, 9, 9, 9)), 10, 4, 6},
+		"a lone one after": {after(run(5, 4, 4, 4, 4, 4), pause+1, run(5, 4)), 6, 4, 5},
+		"joined by 100ms":  {after(run(5, 4, 4, 4), pause, run(5, 4, 4)), 5, 4, 5},
 	} {
 		got := choosePhase(c.its)
 		if got.iterations != c.iterations || got.common != c.common || got.bench != c.bench {
@@ -487,7 +488,8 @@ func TestWhereIdleTimeShows(t *testing.T) {
 				{StartNS: 1, NS: 50, Causes: []IdleName{{Cause: finding.Transfer, NS: 50}}}},
 			Gaps: []GapBucket{{Title: "none", Count: 4, TotalNS: 1, Largest: finding.Transfer}, {Title: "< 1 µs", Count: 2, TotalNS: 10, Largest: finding.GPUDispatch},
 				{Title: "1–5 µs", Count: 1, TotalNS: 20, Largest: finding.GPUDispatch}, {Title: "5–10 µs",
-					Count: 1, TotalNS: 1, Largest: finding.Profiler}}}
+					Count: 1, TotalNS: 1, Largest: finding.Profiler},
+				{Title: "10–50 µs", Count: 3, TotalNS: 20, Largest: finding.GPUDispatch}}}
 		f := &finding.Finding{}
 		f.Place.Line = line
 		r.locate(&c, f)

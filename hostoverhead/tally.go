@@ -42,7 +42,7 @@ func newTally(w *recording, kind compare.OperationKind, windows []interval.Span,
 	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}}
 }
 
-// at is the steady step that holds a time, −1 for none.
+// at is the steady step that holds a time, or none.
 func (t *tally) at(x trace.Time) int {
 	if t.windows[t.last].Contains(int64(x)) {
 		return t.last
@@ -51,7 +51,7 @@ func (t *tally) at(x trace.Time) int {
 		t.last = i
 		return i
 	}
-	return -1
+	return none
 }
 
 // of is the operation of a name; source and place are those where it first occurred.

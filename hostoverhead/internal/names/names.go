@@ -44,8 +44,8 @@ func WithoutLine(name string) string {
 func withoutAddress(name string) string {
 	before, address, _ := strings.Cut(name, " at 0x")
 	before = strings.TrimSuffix(before, " object")
-	if end := strings.IndexByte(address, '>'); end >= 0 && before != "" {
-		return before + address[end:]
+	if _, after, closed := strings.Cut(address, ">"); closed && before != "" {
+		return before + ">" + after
 	}
 	return name
 }
