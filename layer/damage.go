@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
@@ -54,12 +55,13 @@ func (d Damage) String() string {
 	if d.Unsure {
 		likely = "likely "
 	}
-	return fmt.Sprintf("pass %d: records %smissing between %s and %s (about %d kernels)", d.Pass, likely,
+	return fmt.Sprintf("pass %d: records %smissing between %s and %s (about %s)", d.Pass, likely,
 		at(d.Layer, d.Operator, "the beginning of the pass"),
-		at(d.NextLayer, d.NextOperator, "the end of the pass"), d.Kernels)
+		at(d.NextLayer, d.NextOperator, "the end of the pass"), table.Counted(d.Kernels, "kernel", "kernels"))
 }
 
-// leastDamage is the least number of kernels that are reported as one place: less may be another order of two streams.
+// leastDamage is the least number of kernels that are reported as one place where no other passes lack some, too: less
+// may be another order of two streams.
 const leastDamage = 4
 
 // damageNotes is how many places the notes name one by one.
@@ -75,7 +77,7 @@ func (d *Device) IsLost(s TimeSpan) bool {
 func (a *Device) listDamage(w *work, results []ladder.Result) {
 	for p := range results {
 		for _, g := range results[p].Lost() {
-			if g.Kernels < leastDamage {
+			if g.Kernels < leastDamage && !g.Scattered {
 				continue
 			}
 			d := Damage{Pass: p, Layer: trace.None, NextLayer: trace.None, Kernels: g.Kernels,
@@ -107,23 +109,38 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 		return
 	}
 	a.lost = interval.UnionInPlace(a.lost)
-	kernels := 0
-	for k, d := range a.Damage {
-		kernels += d.Kernels
-		if k < damageNotes {
-			a.Notes = append(a.Notes, d.String())
-		}
+	named := min(damageNotes, len(a.Damage))
+	for _, d := range a.Damage[:named] {
+		a.Notes = append(a.Notes, d.String())
 	}
-	if more := len(a.Damage) - damageNotes; more > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("records are missing at %d further places of passes", more))
+	if more := a.Damage[named:]; len(more) > 0 {
+		text, _ := missing(more, "further place", "further places")
+		a.Notes = append(a.Notes, text)
 	}
 	h := &a.of.Health
+	text, kernels := missing(a.Damage, "place", "places")
 	h.Findings = append(slices.Clone(h.Findings), trace.Remark{Code: trace.CodeRecordsMissing,
 		Severity: trace.HealthDegraded, Count: int64(kernels),
 		Affects: []trace.Area{trace.AffectsGPUTime, trace.AffectsLayers, trace.AffectsCompleteness},
-		Message: fmt.Sprintf("about %d records of kernels are missing at %s: %s", kernels,
-			table.Counted(len(a.Damage), "place", "places"), a.Damage[0])})
+		Message: fmt.Sprintf("%s: %s", text, a.Damage[0])})
 	if trace.HealthDegraded.Compare(h.Status) > 0 {
 		h.Status = trace.HealthDegraded
 	}
+}
+
+// missing says how many kernels are missing at how many places, and where that is only likely, and counts them.
+func missing(list []Damage, one, many string) (text string, kernels int) {
+	var of, places [2]int
+	for _, d := range list {
+		likely := stat.Int(d.Unsure)
+		of[likely], places[likely] = of[likely]+d.Kernels, places[likely]+1
+	}
+	var out []string
+	for likely, word := range [2]string{"", "likely "} {
+		if places[likely] > 0 {
+			out = append(out, fmt.Sprintf("about %s %smissing at %s", table.Counted(of[likely], "record of a kernel is",
+				"records of kernels are"), word, table.Counted(places[likely], one, many)))
+		}
+	}
+	return strings.Join(out, ", "), of[0] + of[1]
 }

@@ -23,3 +23,17 @@ func TestWhereRecordsAreMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestLikelyLossesAreSaidToBe: a sentence about several places says which are only likely.
+func TestLikelyLossesAreSaidToBe(t *testing.T) {
+	sure, likely := Damage{Kernels: 20}, Damage{Kernels: 1, Unsure: true}
+	for want, list := range map[string][]Damage{
+		"about 20 records of kernels are missing at 1 place":                                                          {sure},
+		"about 2 records of kernels are likely missing at 2 places":                                                   {likely, likely},
+		"about 20 records of kernels are missing at 1 place, about 1 record of a kernel is likely missing at 1 place": {likely, sure},
+	} {
+		if got, _ := missing(list, "place", "places"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -309,8 +309,9 @@ func TestModelsOfConvolutions(t *testing.T) {
 
 // TestLostRecords: between which kernels of a pass records are missing; before the first and after the last one is none.
 func TestLostRecords(t *testing.T) {
-	for before, want := range map[int]Loss{0: {None, 7, 3, false}, 1: {7, 8, 3, false}, 2: {8, 9, 3, true},
-		3: {9, None, 3, false}} {
+	for before, want := range map[int]Loss{0: {None, 7, 3, false, false}, 1: {7, 8, 3, false, false},
+		2: {8, 9, 3, true, false},
+		3: {9, None, 3, false, false}} {
 		r := Result{line: []int32{7, 8, 9}, Missing: []segment.Gap{{Before: before, From: 2, To: 5,
 			Doubtful: want.Unsure}}}
 		if got := r.Lost(); len(got) != 1 || got[0] != want {

@@ -52,9 +52,13 @@ func (w *Work) judge(results []*Result, m *Model) {
 	if guessed {
 		shareDoubt(results)
 	}
-	if slices.ContainsFunc(w.Trace.Health().Findings,
-		func(f trace.Remark) bool { return f.Code == trace.CodeScrambled }) {
-		w.doubtScrambled(results)
+	for _, f := range w.Trace.Health().Findings {
+		switch f.Code {
+		case trace.CodeScrambled:
+			w.doubtScrambled(results)
+		case trace.CodeImpossibleOverlap:
+			w.doubtMoved(results)
+		}
 	}
 }
 
@@ -92,6 +96,33 @@ func (w *Work) doubtScrambled(results []*Result) {
 			continue
 		}
 		r.LayerConf, r.Scrambled, r.doubts.Scrambled = min(r.LayerConf, segment.Scrambled), true, true
+	}
+}
+
+// doubtMoved lowers the confidence of passes with activities that end before earlier ones of their stream, or that one
+// call launched together with such: they did not run in the order of their times.
+func (w *Work) doubtMoved(results []*Result) {
+	launch := func(i int32) trace.EventID {
+		if call := w.call(i); call.Valid() {
+			return call.ID()
+		}
+		return w.Act(i).ID()
+	}
+	latest := map[trace.StreamID]int32{} // the activity that ends last, by stream
+	moved := map[trace.EventID]bool{}    // by launch
+	for k := range w.Acts {
+		i := int32(k)
+		stream, end := w.Act(i).Stream(), w.Act(i).End()
+		if last, any := latest[stream]; !any || end >= w.Act(last).End() {
+			latest[stream] = i
+		} else {
+			moved[launch(i)], moved[launch(last)] = true, true
+		}
+	}
+	for _, r := range results {
+		if slices.ContainsFunc(r.Kernels, func(i int32) bool { return moved[launch(i)] }) {
+			r.LayerConf, r.Scrambled, r.doubts.Moved = min(r.LayerConf, segment.Scrambled), true, true
+		}
 	}
 }
 

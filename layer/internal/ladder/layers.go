@@ -26,7 +26,7 @@ type Result struct {
 	LayerEvidence  Rung
 	LayerConf      float64
 	doubts         segment.Doubts
-	Scrambled      bool          // names and times of its records do not belong together
+	Scrambled      bool          // times of its records are not those of their kernels
 	foreign        bool          // read by a whole pass whose layers are unlike these
 	st             *segment.Cut  // nil unless by anchors or repeats
 	variant        *variant      // what passes like it run

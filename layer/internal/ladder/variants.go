@@ -82,7 +82,66 @@ func (w *Work) findVariants(results []*Result) []*Result {
 			return skips(w.calls(r.line, g.Before, g.Before), w.calls(r.variant.lead.line, g.From, g.To), g.To-g.From)
 		})
 	}
+	w.markScattered(out)
 	return out
+}
+
+// leastScattered is the least number of records that several passes of a variant lack one by one: fewer may be other
+// paths of single passes.
+const leastScattered = 4
+
+// markScattered marks the gaps of single records where passes lack others each: a profiler loses records one by one. A
+// kernel that a pass does not run is none: then most passes that lack one lack the same, or it lacks most of that name,
+// or the GPU does not idle for it. What runs elsewhere in the pass is another order of two streams.
+func (w *Work) markScattered(results []*Result) {
+	type column struct {
+		*variant
+		int
+	}
+	lacks := map[column]int{}     // passes that lack it
+	lossy := map[*variant][]int{} // passes, by place
+	for p, r := range results {
+		if r.read == nil || len(r.Missing) == 0 {
+			continue
+		}
+		lossy[r.variant] = append(lossy[r.variant], p)
+		for _, g := range r.Missing {
+			for c := g.From; c < g.To; c++ {
+				lacks[column{r.variant, c}]++
+			}
+		}
+	}
+	for v, passes := range lossy {
+		most := segment.BagOf(v.Base) // by name: kernels of the pass that has most
+		for _, p := range passes {
+			for base, n := range segment.BagOf(results[p].Seq.Base) {
+				most[base] = max(most[base], n)
+			}
+		}
+		var marked []*segment.Gap
+		in := 0 // passes
+		for _, p := range passes {
+			r, before := results[p], len(marked)
+			runs := segment.BagOf(r.Seq.Base)
+			s, _ := w.stretchOf(r.Seq, r.line, w.Act(r.line[0]).Start())
+			for k := range r.Missing {
+				g := &r.Missing[k]
+				base := v.Base[g.From]
+				if g.To-g.From == 1 && g.Before < len(r.line) && 2*lacks[column{v, g.From}] < v.Members &&
+					runs[base] < most[base] && most[base] < 2*runs[base] &&
+					v.Lacks(g.From, g.To, int64(s.Gap[g.Before])) {
+					marked = append(marked, g)
+				}
+			}
+			in += stat.Int(len(marked) > before)
+		}
+		if len(marked) < leastScattered || in < 2 {
+			continue
+		}
+		for _, g := range marked {
+			g.Scattered = true
+		}
+	}
 }
 
 // restore reads the passes that no other one is like, and that lack records between layers which they run elsewhere, as
@@ -560,12 +619,13 @@ type Loss struct {
 	Before, After int32
 	Kernels       int
 	Unsure        bool // whether any are missing is open
+	Scattered     bool // one of many places where passes lack a record
 }
 
 // Lost returns where records of the pass are missing.
 func (r *Result) Lost() (out []Loss) {
 	for _, g := range r.Missing {
-		l := Loss{None, None, g.To - g.From, g.Doubtful}
+		l := Loss{None, None, g.To - g.From, g.Doubtful || g.Scattered, g.Scattered}
 		if g.Before > 0 && g.Before <= len(r.line) {
 			l.Before = r.line[g.Before-1]
 		}

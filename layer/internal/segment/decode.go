@@ -25,8 +25,9 @@ type Pass struct {
 type Gap struct {
 	From, To, Before int
 
-	Unsized  bool // how many are missing is open
-	Doubtful bool // whether any are missing is open
+	Unsized   bool // how many are missing is open
+	Doubtful  bool // whether any are missing is open
+	Scattered bool // a few records, of many places where passes like it lack a few
 }
 
 // The values of Column and Profile for none.

@@ -761,9 +761,9 @@ func TestWhatTheWindowCutsIsNotLost(t *testing.T) {
 	}{
 		{0, n, Cuts{true, true}, "[] {false false}"},
 		{20, n, Cuts{Start: true}, "[] {true false}"},
-		{20, n, Cuts{}, "[{0 20 0 false false}] {false false}"},
+		{20, n, Cuts{}, "[{0 20 0 false false false}] {false false}"},
 		{0, 20, Cuts{End: true}, "[] {false true}"},
-		{0, 20, Cuts{}, fmt.Sprintf("[{20 %d 20 false false}] {false false}", n)},
+		{0, 20, Cuts{}, fmt.Sprintf("[{20 %d 20 false false false}] {false false}", n)},
 		{10, 30, Cuts{true, true}, "[] {true true}"},
 	} {
 		s := full.part(c.from, c.to)

@@ -30,6 +30,7 @@ type Doubts struct {
 	FromEnd    bool // the window cuts off the first layers of the only pass
 	Lost       bool // nothing shows where the only pass begins or ends
 	Scrambled  bool // names and times of its records do not belong together
+	Moved      bool // kernels of a stream end before earlier ones do: their times are wrong
 	Unsure     bool // how many records are missing is open
 }
 
@@ -198,6 +199,8 @@ var Limits = []Limit{
 		func(d *Doubts) bool { return d.Lost }},
 	{Scrambled, "records are scrambled: names and times of kernels do not belong together",
 		func(d *Doubts) bool { return d.Scrambled }},
+	{Scrambled, "kernels of a stream end before earlier ones do: their times are wrong",
+		func(d *Doubts) bool { return d.Moved }},
 	{0.75, "nothing shows where the pass begins", func(d *Doubts) bool { return d.Front }},
 	{Contradicted, "how many layers lost their records", func(d *Doubts) bool { return d.Unsure }},
 	{Contradicted, "layers of uneven length and beginning",

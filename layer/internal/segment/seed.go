@@ -68,7 +68,7 @@ func shapesOf(all []Stretch) []*shape {
 	var known Memo[*shape]
 	for k, s := range all {
 		o := known.Get(s.ID, func() *shape {
-			out = append(out, &shape{Stretch: s, bag: bagOf(s.Base)})
+			out = append(out, &shape{Stretch: s, bag: BagOf(s.Base)})
 			return out[len(out)-1]
 		})
 		o.pieces = append(o.pieces, k)
@@ -76,8 +76,8 @@ func shapesOf(all []Stretch) []*shape {
 	return out
 }
 
-// bagOf counts names without their tiles: which tile runs may differ from pass to pass.
-func bagOf(base []int32) map[int32]int {
+// BagOf counts names without their tiles: which tile runs may differ from pass to pass.
+func BagOf(base []int32) map[int32]int {
 	bag := map[int32]int{}
 	for _, x := range base {
 		bag[x]++

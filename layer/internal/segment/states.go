@@ -76,6 +76,12 @@ func (p *Profile) fits(from, to int, idle int64) bool {
 	return p.takes(from, to) <= idle+slack && p.usual[to]-p.usual[from] <= mostUsual*(idle+slack)
 }
 
+// Lacks says that the GPU idles before the column to as if the columns [from, to) ran before it, rather than as it does
+// behind them: records are missing. A pass that goes another way does not wait for kernels that it does not run.
+func (p *Profile) Lacks(from, to int, idle int64) bool {
+	return to < p.Len() && 2*(idle-p.idle(to)) >= p.usual[to]-p.usual[from]
+}
+
 // A kernel is in one of these states: it matches column j of a profile, it follows column j and is foreign to
 // it, or it is outside of all passes. From one state to the next columns may be skipped: their records are missing,
 // which takes as much idle time as they would have run.
