@@ -13,7 +13,7 @@ func Scored() []Script {
 	plain := func(layer string) func(*stage, int, bool) string {
 		return func(*stage, int, bool) string { return layer }
 	}
-	return []Script{
+	return append(denoisers(), []Script{
 		encoder("ModernBERT-base, transformers", "emb ln arange", 22, func(i int) string {
 			return join(either(i > 0, "ln", ""), "g.qkv g.freq cat cos sin rot rot g.qk muls add sm cast g.pv copy g.o add",
 				"ln g.wi gelu mul g.wo add")
@@ -152,7 +152,7 @@ func Scored() []Script {
 		}, "rms g.lm step"),
 		decoder("StableLM-2, transformers", "emb arange g.freq cat cos sin", 24,
 			plain(join("ln g.q g.k g.v rot rot cat cat cat cat flash copy g.o add ln", gatedFeed, "add")), "ln g.lm step"),
-	}
+	}...)
 }
 
 // encoder lays four runs of a model of n layers that is done after one pass, or a denoising loop.

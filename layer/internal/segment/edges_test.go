@@ -853,6 +853,7 @@ func TestNormsBeforeMixers(t *testing.T) {
 	}
 	for letters, want := range map[string]int{ // x computes elements: a modulation is a product after one, with a norm and two more behind
 		"xxpnxxpm": 1, "xpnxxpm": 0, "xmxpnxxp": 2, "xxpnxxp": -1, "xpm": -1, "xmp": -1, "xpnxpnxxmp": 3, "xxapnxxpm": 1,
+		"xxapnxxapnxxppm": 1, "xxpnxxpnxxpm": 1, "xxpnxxpxpnxxpm": 7, // of two streams the first, of two parts the second
 	} {
 		s := kernelsOf(letters)
 		if got := modulationOfMixer(unit{s, 1, s.Len()}); got != want {

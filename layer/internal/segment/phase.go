@@ -154,16 +154,20 @@ func inputOf(c unit) int {
 }
 
 // modulationOfMixer returns the coordinate in c of the modulation whose norm is before a mixer, −1 if there is
-// none.
+// none. Of two streams that share a mixer it is that of the first: no projection is between their modulations.
 func modulationOfMixer(c unit) int {
-	at, period := -1, c.to-c.from
+	at, projected, period := -1, false, c.to-c.from
 	for x := range 2 * period { // twice, as the mixer may be at the unit's beginning
-		i := c.from + x%period
-		if c.s.Role[i] == mixer && at >= 0 {
+		switch i := c.from + x%period; {
+		case c.s.Role[i] == mixer && at >= 0:
 			return at
-		}
-		if c.s.modulates(i) {
-			at = x % period
+		case c.s.modulates(i):
+			if at < 0 || projected {
+				at = x % period
+			}
+			projected = false
+		case c.s.Role[i] == product:
+			projected = projected || i == 0 || !c.s.modulates(i-1)
 		}
 	}
 	return -1
