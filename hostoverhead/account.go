@@ -177,6 +177,7 @@ func (l *ledger) newAccount(ctx context.Context, part idlePart, topGaps int) (*a
 	a.findTop(topGaps)
 	a.measurePaths()
 	l.cache = [cachedNames]cachedName{} // of the device before
+	l.account, l.round = a, l.round+1
 	if err := l.walk(ctx, part, a.add); err != nil {
 		return nil, err
 	}
@@ -312,17 +313,40 @@ func (a *account) findTop(n int) {
 	}
 }
 
+// stepAround is the step that holds a span within a gap, nil where none holds any of it. It is false where its pieces
+// are to be added one by one.
+func (a *account) stepAround(s interval.Span) (step *stepAccount, ok bool) {
+	a.moveTo(s.Start)
+	if len(a.l.w.captures) > 0 || a.topAt < len(a.top) && a.top[a.topAt].span.Contains(s.Start) {
+		return nil, false
+	}
+	rest := a.steps[a.at:]
+	if len(rest) == 0 || rest[0].span.Start >= s.End {
+		return nil, true
+	}
+	alone := len(rest) == 1 || rest[1].span.Start >= s.End
+	return &rest[0], alone && a.inStep(&rest[0], s) == s.Len()
+}
+
+// moveTo passes over the steps and gaps that end by a time.
+func (a *account) moveTo(x int64) {
+	for a.at < len(a.steps) && a.steps[a.at].span.End <= x {
+		a.at++
+	}
+	for a.topAt < len(a.top) && a.top[a.topAt].span.End <= x {
+		a.topAt++
+	}
+}
+
 // add sums one piece of idle time. Pieces come in order.
 func (a *account) add(p *idlePiece) {
 	n := p.span.Len()
-	if p.bucket >= 0 {
-		a.byGap[p.bucket][p.cause] += n
+	if p.gap.bucket >= 0 {
+		a.byGap[p.gap.bucket][p.cause] += n
 	}
 	key := p.key()
 	sum := a.sumOf(key)
-	for a.at < len(a.steps) && a.steps[a.at].span.End <= p.span.Start {
-		a.at++
-	}
+	a.moveTo(p.span.Start)
 	in := int64(0)
 	for i := a.at; i < len(a.steps) && a.steps[i].span.Start < p.span.End; i++ {
 		s := &a.steps[i]
@@ -330,7 +354,7 @@ func (a *account) add(p *idlePiece) {
 		in += part
 		s.idle[p.cause] += part
 		if c := p.cause; c == finding.LaunchCall || c == finding.GraphLaunch {
-			s.paths[a.d.path[p.next]].exposed += part
+			s.paths[a.d.path[p.gap.next]].exposed += part
 		}
 	}
 	sum.add(n, in, 1)
@@ -345,12 +369,9 @@ func (a *account) add(p *idlePiece) {
 		}
 		sum.add(n, in, 1)
 	}
-	for a.topAt < len(a.top) && a.top[a.topAt].span.End <= p.span.Start {
-		a.topAt++
-	}
 	if a.topAt < len(a.top) && a.top[a.topAt].span.Contains(p.span.Start) {
 		g := &a.top[a.topAt]
-		g.next = p.next
+		g.next = p.gap.next
 		if at := int32(a.topAt + 1); sum.gap != at {
 			sum.gap, sum.at = at, int32(len(g.names))
 			g.names = append(g.names, keySum{nameKey: key})

@@ -18,6 +18,15 @@ type hostName struct {
 	frame                   waits.Wait // of Python frames: the wait that the function is
 	step, gil               bool       // of ranges
 	exchange, rangeExchange bool       // of operators and frames; of ranges
+	summed                  summed     // of frames
+}
+
+// summed is where the time of frames of a name is added up in one round: as long as all around them stays the same.
+type summed struct {
+	round uint32
+	kind  event.Kind
+	cause finding.Cause
+	sum   *nameSum
 }
 
 // callName is what the name of an API call says.

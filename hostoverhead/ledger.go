@@ -85,14 +85,14 @@ type idlePiece struct {
 	code   trace.NameID // innermost op or frame
 	drain  trace.NameID // the call that emptied the queue before a step
 	step   bool         // rng is a step's annotation, or encloses several
-	next   int          // place of the kernel that ends the gap
-	bucket int          // class of the gap's length, negative if rounding makes it
+	gap    *gap         // it is a part of
 }
 
 // gap is a span in which nothing runs on the device, and what is known about its ends.
 type gap struct {
 	d       *deviceWork
 	span    interval.Span
+	bucket  int         // class of its length, negative if rounding makes it
 	next    int         // place of the activity that ends it
 	kernel  trace.Event // it
 	launch  trace.Event // its launch call, may be invalid
@@ -127,6 +127,10 @@ type ledger struct {
 	cache    [cachedNames]cachedName                // of the account at hand
 	work     []interval.Span                        // of the host on the passes of the device at hand
 	piece    idlePiece                              // at hand
+	emit     func(*idlePiece)                       // what walk calls
+	account  *account                               // at hand; nil: each piece is asked for
+	outer    outer                                  // of the round at hand
+	round    uint32                                 // see [summed]
 }
 
 func newLedger(w *workload, p *params) *ledger {
@@ -190,14 +194,7 @@ func (l *ledger) walk(ctx context.Context, part idlePart, f func(*idlePiece)) er
 	for _, s := range l.threads {
 		l.spare = append(l.spare, s.Now)
 	}
-	l.threads, l.work = map[trace.ThreadIndex]*timeline.Thread{}, workOf(d)
-	var bucket int
-	emit := func(p *idlePiece) {
-		if !p.span.Empty() {
-			p.bucket = bucket
-			f(p)
-		}
-	}
+	l.threads, l.work, l.emit = map[trace.ThreadIndex]*timeline.Thread{}, workOf(d), f
 	w := l.walker(part)
 	needs := map[trace.ThreadIndex][]interval.Span{}
 	for gaps := w.gaps(nil); len(gaps) > 0; gaps = w.gaps(gaps[:0]) {
@@ -206,11 +203,7 @@ func (l *ledger) walk(ctx context.Context, part idlePart, f func(*idlePiece)) er
 		}
 		l.collectNeeds(gaps, needs)
 		for i := range gaps {
-			g := &gaps[i]
-			if bucket = none; g.span.Len() > rounding {
-				bucket = bucketOf(g.span.Len())
-			}
-			l.explain(g, emit)
+			l.explain(&gaps[i])
 		}
 	}
 	return nil
@@ -261,7 +254,10 @@ func (w *gapWalker) gaps(out []gap) []gap {
 	d := w.d
 	at := func(i int) trace.Event { return w.l.w.t.LaneAt(event.LaneGPU, int(d.acts[i])) }
 	for ; w.from < w.to && len(out) < gapsAtOnce; w.from++ {
-		g := gap{d: d, span: interval.Span{Start: d.taken()[w.from-1].End, End: d.taken()[w.from].Start}}
+		g := gap{d: d, span: interval.Span{Start: d.taken()[w.from-1].End, End: d.taken()[w.from].Start}, bucket: none}
+		if g.span.Len() > rounding {
+			g.bucket = bucketOf(g.span.Len())
+		}
 		for ; w.kernel < len(d.acts); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
 			e := at(w.kernel)
 			if int64(e.Start()) >= g.span.End {
@@ -318,22 +314,22 @@ func (l *ledger) orphanThread(g *gap) trace.ThreadIndex {
 }
 
 // explain gives every part of a gap its cause.
-func (l *ledger) explain(g *gap, emit func(*idlePiece)) {
+func (l *ledger) explain(g *gap) {
 	p, s := &l.piece, g.span
 	if l.doubted && !g.replay {
-		*p = idlePiece{span: s, cause: finding.UnknownCause, detail: detailDoubted, next: g.next}
-		emit(p)
+		*p = idlePiece{span: s, cause: finding.UnknownCause, detail: detailDoubted, gap: g}
+		l.drained(g)
 		return
 	}
 	th, part := l.hostPart(g)
 	if !part.Empty() {
 		l.findDrain(g, th)
-		l.host(g, th, part, func() { l.drained(g, p, emit) })
+		l.host(g, th, part)
 	}
 	way := interval.Span{Start: max(s.Start, part.End), End: s.End} // of the kernel to the device
 	launched, soon := g.launch.Thread() >= 0, way.Len() <= int64(l.p.QueuedLimit)
 	c := finding.Dependency
-	*p = idlePiece{span: way, detail: detailLate, next: g.next}
+	*p = idlePiece{span: way, detail: detailLate, gap: g}
 	switch {
 	case soon && (g.replay || !launched && g.graph):
 		c, p.detail = finding.GPUDispatch, detailInGraph
@@ -354,7 +350,7 @@ func (l *ledger) explain(g *gap, emit func(*idlePiece)) {
 		p.detail = detailStalled
 	}
 	p.cause = c
-	l.drained(g, p, emit)
+	l.drained(g)
 }
 
 // findDrain looks for the call that had emptied the queue when the gap opened.
@@ -375,22 +371,26 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 	}
 }
 
-// drained books host work after the call that emptied the queue on that call.
-func (l *ledger) drained(g *gap, p *idlePiece, emit func(*idlePiece)) {
+// drained gives out the piece at hand: host work after the call that emptied the queue is booked on that call.
+func (l *ledger) drained(g *gap) {
+	p := &l.piece
 	s := p.span
-	if g.drain.lead == 0 || s.Start < g.drain.end || p.cause.Group() != finding.HostWork {
-		emit(p)
+	switch {
+	case s.Empty():
 		return
-	}
-	if g.between {
+	case g.drain.lead == 0 || s.Start < g.drain.end || p.cause.Group() != finding.HostWork:
+	case g.between:
 		p.drain = g.drain.name
-		emit(p)
-		return
+	default:
+		on := *p
+		on.span = s.Clip(interval.Span{Start: s.Start, End: g.drain.end + g.drain.lead})
+		on.cause, on.api, on.detail = g.drain.cause, g.drain.name, detailCatchUp
+		if !on.span.Empty() {
+			l.emit(&on)
+		}
+		if p.span.Start = max(s.Start, on.span.End); p.span.Empty() {
+			return
+		}
 	}
-	on := *p
-	on.span = s.Clip(interval.Span{Start: s.Start, End: g.drain.end + g.drain.lead})
-	on.cause, on.api, on.detail = g.drain.cause, g.drain.name, detailCatchUp
-	emit(&on)
-	p.span.Start = max(s.Start, on.span.End)
-	emit(p)
+	l.emit(p)
 }

@@ -32,28 +32,92 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 	return found
 }
 
-// host explains a span by what a thread was doing: each part is the piece at hand when emit is called.
-func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func()) {
-	thread := l.threads[th]
+// host explains a span by what a thread was doing.
+func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span) {
+	thread, sampled := l.threads[th], len(l.samplesOf(th)) > 0
 	list := g.d.layers.Waits()
+	after := func(x int64) {
+		for len(list) > 0 && int64(list[0].End) <= x {
+			list = list[1:]
+		}
+	}
+	list = list[sort.Search(len(list), func(i int) bool { return int64(list[i].End) > span.Start }):]
 	var m timeline.Moment
-	thread.Now.Moments(span, &m, func(s interval.Span) {
+	var o outer
+	moment := func(s interval.Span) {
 		m[timeline.Sampled] = thread.Sampled(l.w.t, s)
-		at := sort.Search(len(list), func(i int) bool { return int64(list[i].End) > s.Start })
-		for ; at < len(list) && int64(list[at].Start) < s.End; at++ {
+		after(s.Start)
+		for at := 0; at < len(list) && int64(list[at].Start) < s.End; at++ {
 			w := &list[at]
 			before, inside := s, s.Clip(interval.Span{Start: int64(w.Start), End: int64(w.End)})
 			before.End = inside.Start
-			l.decide(g, &m, before)
-			emit()
-			l.decide(g, &m, inside)
+			l.decide(g, &m, &o, before)
+			l.drained(g)
+			l.decide(g, &m, &o, inside)
 			l.piece.cause, l.piece.detail = g.unnamed(w.Cause, waitDetail(w.Cause, &m))
-			emit()
+			l.drained(g)
 			s.Start = inside.End
 		}
-		l.decide(g, &m, s)
-		emit()
+		l.decide(g, &m, &o, s)
+		l.drained(g)
+	}
+	thread.Now.Stretches(span, &m, func(s interval.Span, code []timeline.Piece) {
+		o = l.outerOf(&m)
+		after(s.Start)
+		waits := len(list) > 0 && int64(list[0].Start) < s.End
+		if sampled || waits || !l.frames(g, &m, &o, s, code) {
+			m.Moments(s, code, moment)
+		}
 	})
+}
+
+// frames explains a stretch in which all that is recorded are frames, to the account at hand: the sum of a name is
+// looked up once for all its pieces. It is false, and nothing is explained, where more counts than names.
+func (l *ledger) frames(g *gap, m *timeline.Moment, o *outer, s interval.Span, code []timeline.Piece) bool {
+	if l.account == nil || m[timeline.Code].Valid() || o.cause != finding.NoCause || o.off || g.drain.lead != 0 {
+		return false
+	}
+	step, ok := l.account.stepAround(s)
+	if !ok {
+		return false
+	}
+	if *o != l.outer {
+		l.outer, l.round = *o, l.round+1
+	}
+	byGap, nothing, at := &causeSums{}, timeline.Piece{}, s.Start
+	if g.bucket >= 0 {
+		byGap = &l.account.byGap[g.bucket]
+	}
+	for i := range code {
+		p := &code[i]
+		if p.Span.Start >= s.End {
+			break
+		}
+		if p.Span.Start > at {
+			l.decide(g, m, o, interval.Span{Start: at, End: p.Span.Start})
+			l.drained(g)
+			at = p.Span.Start
+		}
+		n := &l.names[p.Name].summed
+		if n.round != l.round || n.kind != p.Kind {
+			m[timeline.Code] = *p
+			l.decide(g, m, o, s)
+			*n = summed{l.round, p.Kind, l.piece.cause, l.account.sumOf(l.piece.key())}
+			m[timeline.Code] = nothing
+		}
+		end := min(p.Span.End, s.End)
+		ns := end - at
+		byGap[n.cause] += ns
+		n.sum.ns, n.sum.count = n.sum.ns+ns, n.sum.count+1
+		if step != nil {
+			n.sum.steps += ns
+			step.idle[n.cause] += ns
+		}
+		at = end
+	}
+	l.decide(g, m, o, interval.Span{Start: at, End: s.End})
+	l.drained(g)
+	return true
 }
 
 // waitDetail says what is known of a wait between steps at a moment.
@@ -69,21 +133,61 @@ func waitDetail(c finding.Cause, m *timeline.Moment) uint8 {
 	return detailNone
 }
 
+// outer is what all moments have in common between which only the innermost frame or op changes.
+type outer struct {
+	cause    finding.Cause // [finding.NoCause]: the innermost frame or op decides
+	off      bool          // off the CPU
+	step     bool          // rng is a step's annotation, or encloses several
+	api, rng trace.NameID
+	in       trace.NameID // range or frame within which waits have a meaning of their own
+	around   waits.Around // what it says
+}
+
+func (l *ledger) outerOf(m *timeline.Moment) outer {
+	call, system, rng := &m[timeline.Calls], finding.NoCause, &m[timeline.Ranges]
+	inRange := l.name(rng.Name)
+	o := outer{off: m[timeline.Off].Valid(), rng: rng.Name, step: inRange.step || l.encloses(rng),
+		api: cmp.Or(m[timeline.Over].Name, call.Name, m[timeline.System].Name)}
+	if p := m.Around(); p.Valid() {
+		o.in, o.around = p.Name, l.meanings.Around(p.Name)
+	}
+	if p := &m[timeline.System]; p.Valid() {
+		system = waitCause(o.around.Meaning(l.name(p.Name).system))
+	}
+	switch {
+	case m[timeline.Over].Valid():
+		o.cause = finding.Profiler
+	case call.Valid():
+		o.cause = l.p.callCause(l.w.t.At(call.ID), l.name(call.Name).callName)
+		if o.cause == finding.LaunchCall || o.cause == finding.GraphLaunch || l.name(call.Name).kernelLaunch {
+			if system == finding.Lock || system == finding.GIL {
+				o.cause = system
+			} else if o.off {
+				o.cause = finding.Descheduled
+			}
+		}
+	case system != finding.NoCause:
+		o.cause = system
+	case inRange.gil:
+		o.cause = finding.GIL
+	case inRange.rangeExchange:
+		o.cause = finding.OtherRanks
+	}
+	return o
+}
+
 // decide makes the piece at hand that of a moment.
-func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) {
+func (l *ledger) decide(g *gap, m *timeline.Moment, o *outer, s interval.Span) {
 	p := &l.piece
-	p.span, p.next, p.rng, p.code, p.drain = s, g.next, m[timeline.Ranges].Name, m[timeline.Code].Name, 0
-	p.step = l.name(p.rng).step || l.encloses(&m[timeline.Ranges])
+	p.gap, p.span, p.drain, p.api, p.rng, p.step, p.code = g, s, 0, o.api, o.rng, o.step, m[timeline.Code].Name
 	if p.rng == 0 {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
 	}
-	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
+	c, detail := l.momentCause(m, o, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = g.unnamed(c, detail)
-	if around := m.Around(); around.Valid() && c.Group() == finding.HostWaiting &&
-		l.meanings.Around(around.Name).Cause == c {
-		p.code = around.Name // what it waits in says more than the call in which it does
+	if o.around.Cause == c && c.Group() == finding.HostWaiting {
+		p.code = o.in // what it waits in says more than the call in which it does
 	}
-	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
 }
 
 // unnamed takes host time without a name back where the launch that it should lead to was not recorded, either.
@@ -133,49 +237,28 @@ func workOf(d *deviceWork) (out []interval.Span) {
 
 // momentCause is the cause of a moment. between says that it lies between two steps; began that the host works on the
 // step that comes next.
-func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.Cause, uint8) {
-	call, system, off, rng, code := &m[timeline.Calls], finding.NoCause, m[timeline.Off].Valid(), &m[timeline.Ranges],
-		&m[timeline.Code]
-	inRange, inCode := l.name(rng.Name), l.name(code.Name)
-	around := waits.Around{}
-	if p := m.Around(); p.Valid() {
-		around = l.meanings.Around(p.Name)
+func (l *ledger) momentCause(m *timeline.Moment, o *outer, between, began bool) (finding.Cause, uint8) {
+	if o.cause != finding.NoCause {
+		return o.cause, detailNone
 	}
-	if p := &m[timeline.System]; p.Valid() {
-		system = waitCause(around.Meaning(l.name(p.Name).system))
-	}
+	code := &m[timeline.Code]
+	named := m[timeline.Ranges].Valid() || code.Valid()
+	inCode := l.name(code.Name)
 	var frame waits.Wait
 	if code.Kind == event.Frame {
 		frame = inCode.frame
 	}
-	frame = around.Meaning(frame)
-	named := rng.Valid() || code.Valid()
+	frame = o.around.Meaning(frame)
 	switch {
-	case m[timeline.Over].Valid():
-		return finding.Profiler, detailNone
-	case call.Valid():
-		c := l.p.callCause(l.w.t.At(call.ID), l.name(call.Name).callName)
-		launches := c == finding.LaunchCall || c == finding.GraphLaunch || l.name(call.Name).kernelLaunch
-		switch {
-		case launches && (system == finding.Lock || system == finding.GIL):
-			return system, detailNone
-		case launches && off:
-			return finding.Descheduled, detailNone
-		}
-		return c, detailNone
-	case system != finding.NoCause:
-		return system, detailNone
-	case inRange.gil:
-		return finding.GIL, detailNone
-	case inCode.exchange, inRange.rangeExchange:
+	case inCode.exchange:
 		return finding.OtherRanks, detailNone
 	case frame.For != waits.Nothing:
 		return waitCause(frame), detailNone
 	case code.Kind == event.Op && l.first[code.ID]:
 		return finding.ModuleLoad, detailFirst
-	case off && between && !named:
+	case o.off && between && !named:
 		return finding.UnknownCause, detailOffCPU
-	case off:
+	case o.off:
 		return finding.Descheduled, detailNone
 	case named:
 		return finding.HostCode, detailNone

@@ -82,7 +82,8 @@ func TestCausesOfMoments(t *testing.T) {
 		if c.call == "" {
 			m[timeline.Calls].Span.End, m[timeline.Over].Span.End = int64(c.quiet), int64(c.quiet)
 		}
-		if got, detail := a.l.momentCause(&m, c.between, c.began); got != c.want || detail != c.detail {
+		o := a.l.outerOf(&m)
+		if got, detail := a.l.momentCause(&m, &o, c.between, c.began); got != c.want || detail != c.detail {
 			t.Errorf("%+v: %s, %q; want %s, %q", c, got, details[detail], c.want, details[c.detail])
 		}
 	}
@@ -102,7 +103,8 @@ func TestWhatAMomentWaitsIn(t *testing.T) {
 				m[lane] = timeline.Piece{Name: ids[name], Kind: event.Frame}
 			}
 		}
-		a.l.decide(&gap{d: &deviceWork{}}, &m, interval.Span{End: 10})
+		o := a.l.outerOf(&m)
+		a.l.decide(&gap{d: &deviceWork{}}, &m, &o, interval.Span{End: 10})
 		if got := a.l.w.t.Name(a.l.piece.code); got != c.want {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}

@@ -28,12 +28,12 @@ func TestPiecesOfIdleTime(t *testing.T) {
 	a.l.w.captures = []interval.Span{span(100, 120)}
 	a.top = []gapAccount{{span: span(40, 42)}, {span: span(140, 180)}}
 	for _, p := range []idlePiece{
-		{span: span(0, 5), cause: finding.LaunchCall, api: ids["launch"], bucket: 0}, // before the steps
-		{span: span(5, 30), cause: finding.LaunchCall, api: ids["launch"], bucket: 1},
-		{span: span(40, 41), cause: finding.GraphLaunch, api: ids["launch"], next: 1, bucket: none},
-		{span: span(41, 42), cause: finding.GPUDispatch, detail: detailQueued, next: 1, bucket: none},
-		{span: span(100, 130), cause: finding.Synchronisation, api: ids["wait"], bucket: 1},
-		{span: span(140, 180), cause: finding.HostCode, detail: detailUnnamed, drain: ids["drain"], next: 2, bucket: 1},
+		{span: span(0, 5), cause: finding.LaunchCall, api: ids["launch"], gap: &gap{bucket: 0}}, // before the steps
+		{span: span(5, 30), cause: finding.LaunchCall, api: ids["launch"], gap: &gap{bucket: 1}},
+		{span: span(40, 41), cause: finding.GraphLaunch, api: ids["launch"], gap: &gap{next: 1, bucket: none}},
+		{span: span(41, 42), cause: finding.GPUDispatch, detail: detailQueued, gap: &gap{next: 1, bucket: none}},
+		{span: span(100, 130), cause: finding.Synchronisation, api: ids["wait"], gap: &gap{bucket: 1}},
+		{span: span(140, 180), cause: finding.HostCode, detail: detailUnnamed, drain: ids["drain"], gap: &gap{next: 2, bucket: 1}},
 	} {
 		a.add(&p)
 	}

@@ -233,7 +233,7 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span) {
 	th.Move([]interval.Span{s})
 	var m timeline.Moment
 	rests := map[trace.EventID]resting{} // by the call of the function
-	th.Now.Moments(s, &m, func(s interval.Span) {
+	moment := func(s interval.Span) {
 		if s.Start >= g.began {
 			return
 		}
@@ -254,7 +254,8 @@ func (w *waitFinder) moments(g *gapBetween, s interval.Span) {
 			g.silent.add(s)
 			g.silent.off = g.silent.off || m[timeline.Off].Valid()
 		}
-	})
+	}
+	th.Now.Stretches(s, &m, func(s interval.Span, code []timeline.Piece) { m.Moments(s, code, moment) })
 	for _, r := range rests {
 		for _, s := range r.spans {
 			if r.input {

@@ -29,19 +29,17 @@ func (p *Piece) Valid() bool { return p.Kind != 0 }
 
 // The lanes of a timeline.
 const (
-	Over   = iota // profiler overhead
-	Calls         // API calls, outermost: what is called inside a call belongs to it
-	System        // calls of the C library and the system
-	Off           // off the CPU
-	Ranges        // annotations and NVTX ranges
-	Code          // Python frames and ops, the innermost of both
-	frames
-	ops
-	AroundRange // outermost ranges within which waits have a meaning of their own
-	AroundFrame // the same of frames
+	Over        = iota // profiler overhead
+	Calls              // API calls, outermost: what is called inside a call belongs to it
+	System             // calls of the C library and the system
+	Off                // off the CPU
+	Ranges             // annotations and NVTX ranges
+	Code               // Python frames; of a [Moment] the innermost frame or op
+	Sampled            // of a [Moment] alone: a sample of the thread
+	ops                // they lie over frames
+	AroundRange        // outermost ranges within which waits have a meaning of their own
+	AroundFrame        // the same of frames
 	numLanes
-
-	Sampled = frames // of a [Moment]: a sample of the thread
 )
 
 // Timeline is what one thread did, by lane.
@@ -50,8 +48,8 @@ type Timeline [numLanes][]Piece
 // Moment is what a thread did during a span: a piece of each lane, invalid where there is none.
 type Moment [numLanes]Piece
 
-// hostLanes are those that show what a thread did or waited for. Most pieces are of the last.
-var hostLanes = [...]int{Over, Calls, System, Off, Ranges, AroundRange, AroundFrame, Code}
+// outerLanes are those whose changes end a stretch: most pieces are of frames.
+var outerLanes = [...]int{Over, Calls, System, Off, Ranges, ops, AroundRange, AroundFrame}
 
 // Around is the range or frame within which waits have a meaning of their own; an invalid one for none.
 func (m *Moment) Around() *Piece {
@@ -82,7 +80,7 @@ var sources = []struct {
 		return e.Kind() == event.Annotation || e.Kind() == event.Range
 	}},
 	{AroundRange, event.LaneAnnotation, false, nil},
-	{frames, event.LanePython, true, nil},
+	{Code, event.LanePython, true, nil},
 	{AroundFrame, event.LanePython, false, nil},
 	{ops, event.LaneOp, true, nil},
 }
@@ -109,7 +107,7 @@ func (r *reader) read(spans []interval.Span) {
 rows:
 	for r.next < r.end {
 		e := r.t.LaneAt(r.lane, r.next)
-		span := SpanOf(e)
+		span := interval.Span{Start: int64(e.Start()), End: int64(e.End())}
 		if span.Start >= to {
 			break
 		}
@@ -118,14 +116,26 @@ rows:
 			continue
 		}
 		for i := range r.streams {
-			if end, ok := r.streams[i].take(e, span); !ok && span.End <= end {
-				r.skip(end)
-				continue rows
+			s := &r.streams[i]
+			switch {
+			case s.keep != nil && !s.keep(e):
+			case !s.nested:
+				s.follow(e, span)
+			case span.Start < s.missed:
+			case !s.nest(e, span):
+				if span.End <= s.missed {
+					r.skip(s.missed)
+					continue rows
+				}
 			}
 		}
 	}
 	for i := range r.streams {
-		r.streams[i].close(to)
+		if s := &r.streams[i]; s.nested {
+			s.leave(to)
+		} else {
+			s.close(to)
+		}
 	}
 }
 
@@ -153,53 +163,63 @@ type stream struct {
 	out   []Piece
 }
 
-// take adds an event. It is false where a nested one lies in none of the spans, and so does all that is nested in it,
-// up to the time that is returned.
-func (s *stream) take(e trace.Event, span interval.Span) (end int64, ok bool) {
-	if span.Start < s.missed || s.keep != nil && !s.keep(e) {
-		return 0, true
+// nest adds an event of those that nest. It is false where it lies in none of the spans, and so does all that is
+// nested in it, up to s.missed.
+func (s *stream) nest(e trace.Event, span interval.Span) bool {
+	n := len(s.stack)
+	for n > 0 && s.stack[n-1].Span.End <= span.Start {
+		n--
 	}
-	if n := len(s.stack); s.nested {
-		for n > 0 && s.stack[n-1].Span.End <= span.Start {
-			n--
-		}
-		if n > 0 {
-			span.End = min(span.End, s.stack[n-1].Span.End)
-		}
-		for s.spans[s.ahead].End <= span.Start {
-			s.ahead++
-		}
-		if span.End <= s.spans[s.ahead].Start { // between two spans
-			s.missed = span.End
-			return span.End, false
-		}
-		s.close(span.Start)
-		s.at = max(s.at, span.Start)
-	} else {
-		for n > 0 && s.stack[0].Span.End <= span.Start {
-			s.close(s.stack[0].Span.End)
-			n = len(s.stack)
-		}
-		if n > 0 {
-			last := s.stack[n-1].Span.End
-			if span.End <= last {
-				return 0, true
-			}
-			span.Start = last
-		}
+	if n > 0 {
+		span.End = min(span.End, s.stack[n-1].Span.End)
 	}
+	for s.spans[s.ahead].End <= span.Start {
+		s.ahead++
+	}
+	if span.End <= s.spans[s.ahead].Start { // between two spans
+		s.missed = span.End
+		return false
+	}
+	s.leave(span.Start)
+	s.at = max(s.at, span.Start)
 	s.stack = append(s.stack, Piece{span, e.ID(), e.NameID(), e.Kind()})
-	return 0, true
+	return true
 }
 
-// close gives out what is open up to a time, and drops what ends by then.
+// leave gives out what is innermost up to a time, and drops what ends by then.
+func (s *stream) leave(to int64) {
+	for n := len(s.stack); n > 0; n-- {
+		top := &s.stack[n-1]
+		if end := min(to, top.Span.End); end > s.at {
+			s.clip(top, interval.Span{Start: s.at, End: end})
+			s.at = end
+		}
+		if top.Span.End > to {
+			break
+		}
+		s.stack = s.stack[:n-1]
+	}
+}
+
+// follow adds an event of those whose outermost count.
+func (s *stream) follow(e trace.Event, span interval.Span) {
+	for len(s.stack) > 0 && s.stack[0].Span.End <= span.Start {
+		s.close(s.stack[0].Span.End)
+	}
+	if n := len(s.stack); n > 0 {
+		last := s.stack[n-1].Span.End
+		if span.End <= last {
+			return
+		}
+		span.Start = last
+	}
+	s.stack = append(s.stack, Piece{span, e.ID(), e.NameID(), e.Kind()})
+}
+
+// close gives out what is outermost up to a time, and drops what ends by then.
 func (s *stream) close(to int64) {
 	for len(s.stack) > 0 {
-		last := len(s.stack) - 1
-		top := s.stack[0]
-		if s.nested {
-			top = s.stack[last]
-		}
+		top := &s.stack[0]
 		end := min(to, top.Span.End)
 		if piece := (interval.Span{Start: max(s.at, top.Span.Start), End: end}); !piece.Empty() {
 			s.clip(top, piece)
@@ -208,8 +228,8 @@ func (s *stream) close(to int64) {
 		if top.Span.End > to {
 			return
 		}
-		if s.nested || last == 0 {
-			s.stack = s.stack[:last]
+		if last := len(s.stack) - 1; last == 0 {
+			s.stack = s.stack[:0]
 		} else {
 			s.stack = s.stack[1:]
 		}
@@ -217,13 +237,12 @@ func (s *stream) close(to int64) {
 }
 
 // clip gives out the parts of a piece's span that lie in the chosen spans.
-func (s *stream) clip(p Piece, span interval.Span) {
+func (s *stream) clip(p *Piece, span interval.Span) {
 	for s.from < len(s.spans) && s.spans[s.from].End <= span.Start {
 		s.from++
 	}
 	for i := s.from; i < len(s.spans) && s.spans[i].Start < span.End; i++ {
-		p.Span = span.Clip(s.spans[i])
-		s.out = append(s.out, p)
+		s.out = append(s.out, Piece{span.Clip(s.spans[i]), p.ID, p.Name, p.Kind})
 	}
 }
 
@@ -287,7 +306,6 @@ func (s *Thread) Move(spans []interval.Span) {
 			n[r.streams[k].in] = r.streams[k].out
 		}
 	}
-	n[Code] = overlay(n[Code][:0], n[frames], n[ops])
 }
 
 // Sampled is a sample of the thread within a span, invalid where there is none.
@@ -301,57 +319,47 @@ func (s *Thread) Sampled(t *trace.Trace, span interval.Span) (p Piece) {
 	return p
 }
 
-// part is the piece for a part of its span.
-func (p Piece) part(start, end int64) Piece {
-	p.Span = interval.Span{Start: start, End: end}
-	return p
-}
-
-// overlay puts the pieces of top over those of bottom; both are in order and disjoint, and so is what comes out.
-func overlay(out, bottom, top []Piece) []Piece {
-	i := 0
-	for _, b := range bottom {
-		at := b.Span.Start
-		for ; i < len(top) && top[i].Span.End <= at; i++ {
-			out = append(out, top[i])
-		}
-		for ; i < len(top) && top[i].Span.Start < b.Span.End; i++ {
-			if top[i].Span.Start > at {
-				out = append(out, b.part(at, top[i].Span.Start))
-			}
-			at = top[i].Span.End
-			if at > b.Span.End {
-				break // it covers what comes next, too
-			}
-			out = append(out, top[i])
-		}
-		if at < b.Span.End {
-			out = append(out, b.part(at, b.Span.End))
-		}
-	}
-	return append(out, top[i:]...)
-}
-
-// Moments splits span by what the lanes hold: f gets every part, with the piece of each lane that covers it in m, or
-// an invalid one up to the next piece.
-func (n *Timeline) Moments(span interval.Span, m *Moment, f func(interval.Span)) {
+// Stretches splits span where a lane other than that of frames changes: f gets every part, with the piece of each lane
+// that covers it in m, or an invalid one up to the next piece. Where an op runs it is m's [Code], and code is empty;
+// else code are the frames that end after the part begins.
+func (n *Timeline) Stretches(span interval.Span, m *Moment, f func(s interval.Span, code []Piece)) {
 	var left Timeline
-	for _, lane := range hostLanes {
-		left[lane] = n[lane][sort.Search(len(n[lane]), func(i int) bool { return n[lane][i].Span.End > span.Start }):]
+	after := func(lane int) []Piece {
+		return n[lane][sort.Search(len(n[lane]), func(i int) bool { return n[lane][i].Span.End > span.Start }):]
+	}
+	for _, lane := range outerLanes {
+		left[lane] = after(lane)
 		m[lane].Span.End = span.Start
 	}
-	others, until := hostLanes[:len(hostLanes)-1], span.Start // up to then none of the others changes
-	for part := span; part.Start < span.End; part.Start = part.End {
-		if part.End = span.End; until <= part.Start {
-			until = span.End
-			for _, lane := range others {
-				left[lane] = m[lane].cover(left[lane], part)
-				until = min(until, m[lane].Span.End)
-			}
+	code := after(Code)
+	for rest := span; !rest.Empty(); {
+		part := rest
+		for _, lane := range outerLanes {
+			left[lane] = m[lane].cover(left[lane], rest)
+			part.End = min(part.End, m[lane].Span.End)
 		}
-		left[Code] = m[Code].cover(left[Code], part)
-		part.End = min(until, m[Code].Span.End)
-		f(part)
+		if m[Code] = m[ops]; m[Code].Valid() {
+			f(part, nil)
+		} else {
+			for len(code) > 0 && code[0].Span.End <= part.Start {
+				code = code[1:]
+			}
+			f(part, code)
+		}
+		rest.Start = part.End
+	}
+}
+
+// Moments splits a span that [Timeline.Stretches] gives out where the innermost frame changes, too: f gets every part,
+// with that frame or op in m.
+func (m *Moment) Moments(span interval.Span, code []Piece, f func(interval.Span)) {
+	if m[Code].Valid() {
+		f(span)
+		return
+	}
+	for m[Code].Span.End = span.Start; !span.Empty(); span.Start = m[Code].Span.End {
+		code = m[Code].cover(code, span)
+		f(m[Code].Span)
 	}
 }
 

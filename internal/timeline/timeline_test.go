@@ -14,6 +14,17 @@ import (
 
 func span(start, end int64) interval.Span { return interval.Span{Start: start, End: end} }
 
+// moments are what a thread did in the spans moved to: its innermost frames and ops.
+func moments(n *Timeline, spans ...interval.Span) (out []Piece) {
+	var m Moment
+	for _, s := range spans {
+		n.Stretches(s, &m, func(s interval.Span, code []Piece) {
+			m.Moments(s, code, func(s interval.Span) { out = append(out, Piece{s, m[Code].ID, m[Code].Name, m[Code].Kind}) })
+		})
+	}
+	return out
+}
+
 // written joins pieces as "name start-end".
 func written(tr *trace.Trace, pieces []Piece) string {
 	var out []string
@@ -101,7 +112,8 @@ func TestOpsLieOverFrames(t *testing.T) {
 		eventOf(event.Op, "s", 300, 310), eventOf(event.Op, "t", 390, 400), eventOf(event.Op, "u", 400, 410))
 	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 1000)})
-	if got, want := written(tr, s.Now[Code]), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
+	if got, want := written(tr, moments(&s.Now, span(0, 410))), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, "+
+		"r 200-210, nothing 210-300, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
 		t.Errorf("code %s\nwant %s", got, want)
 	}
 }
@@ -123,9 +135,7 @@ func TestCutCoversTheSpan(t *testing.T) {
 		{s.Now[Code], 30, 30, ""},
 		{nil, 0, 5, "nothing 0-5"},
 	} {
-		var got []Piece
-		n, m := Timeline{Code: c.pieces}, Moment{}
-		n.Moments(span(c.start, c.end), &m, func(s interval.Span) { got = append(got, m[Code].part(s.Start, s.End)) })
+		got := moments(&Timeline{Code: c.pieces}, span(c.start, c.end))
 		if text := written(tr, got); text != c.want {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, text, c.want)
 		}
@@ -203,13 +213,13 @@ func TestSpansAreCutOutOfAll(t *testing.T) {
 	}
 }
 
-// TestMomentsAreWhereNoLaneChanges: the moments of a span follow each other without a gap, each within one piece, or
-// between two, of every lane.
+// TestMomentsAreWhereNoLaneChanges: the stretches of a span follow each other without a gap, each within one piece, or
+// between two, of every lane but that of frames, and so do the moments of a stretch in that lane, unless an op runs.
 func TestMomentsAreWhereNoLaneChanges(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		var n Timeline
-		for _, lane := range hostLanes {
+		for _, lane := range append(outerLanes[:], Code) {
 			for at := r.Int64N(60); at < 100 && r.IntN(8) > 0; at += 1 + r.Int64N(40) {
 				p := Piece{Span: span(at, at+1+r.Int64N(20)), Name: trace.NameID(len(n[lane]) + 1), Kind: event.Frame}
 				n[lane], at = append(n[lane], p), p.Span.End
@@ -225,23 +235,38 @@ func TestMomentsAreWhereNoLaneChanges(t *testing.T) {
 		}
 		whole := span(r.Int64N(50), 50+r.Int64N(60))
 		at, m := whole.Start, Moment{}
-		n.Moments(whole, &m, func(s interval.Span) {
-			changes := at == whole.Start
-			for _, lane := range hostLanes {
-				changes = changes || in(lane, at-1) != in(lane, at)
+		check := func(s interval.Span, changes bool, lanes ...int) {
+			for _, lane := range lanes {
+				changes = changes || in(lane, s.Start-1) != in(lane, s.Start)
 				for x := s.Start; x < s.End; x++ {
-					if m[lane].Name != in(lane, x) || !m[lane].Span.Contains(x) {
-						t.Fatalf("seed %d: lane %d at %d of %v: %v, want name %d", seed, lane, x, s, m[lane], in(lane, x))
+					want := in(lane, x)
+					if op := in(ops, x); lane == Code && op != 0 {
+						want = op
+					}
+					if m[lane].Name != want || !m[lane].Span.Contains(x) {
+						t.Fatalf("seed %d: lane %d at %d of %v: %v, want name %d", seed, lane, x, s, m[lane], want)
 					}
 				}
 			}
 			if s.Start != at || s.Empty() || !changes {
 				t.Fatalf("seed %d: moment %v after %d", seed, s, at)
 			}
-			at = s.End
+		}
+		n.Stretches(whole, &m, func(s interval.Span, code []Piece) {
+			check(s, at == whole.Start, outerLanes[:]...)
+			if m[ops].Valid() && code != nil || len(code) > 0 && code[0].Span.End <= s.Start {
+				t.Fatalf("seed %d: frames %v in %v", seed, code, s)
+			}
+			m.Moments(s, code, func(part interval.Span) {
+				check(part, at == s.Start, Code)
+				at = part.End
+			})
+			if at != s.End {
+				t.Fatalf("seed %d: moments up to %d of %v", seed, at, s)
+			}
 		})
 		if at != max(whole.Start, whole.End) {
-			t.Fatalf("seed %d: moments up to %d of %v", seed, at, whole)
+			t.Fatalf("seed %d: stretches up to %d of %v", seed, at, whole)
 		}
 	}
 }
