@@ -32,7 +32,8 @@ type Operation struct {
 
 	perStep []float64 // µs of each steady step, divided by Ranks
 	waits   []float64 // those in which it waits for the GPU; nil where they are not looked for
-	place   string    // name of the operation around it
+	place   string    // name of the operation around its first occurrence
+	around  string    // the same of its longest
 }
 
 // Run is what the steps of one run are made of.
@@ -283,8 +284,8 @@ func seriesOf(ops []Operation) []compare.Operation {
 		if op.Kind == compare.KernelKind {
 			class = compare.Memory
 		}
-		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep,
-			Steps: nanoseconds(op.perStep)}
+		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Longest: op.around,
+			Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}
 		if op.waits != nil {
 			out[i].Waits = nanoseconds(op.waits)
 		}

@@ -47,6 +47,7 @@ type Delta struct {
 	// of DeltaUS, with what equal runs differ by; null where the steps are too few
 	CI95US *[2]float64 `json:"ci95_us"`
 	Was    string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
+	Inner  string      `json:"inner,omitempty"` // the operation inside it that has most of the difference
 	Large  bool        `json:"large,omitempty"` // clearly slower by more than 50%, or faster by more than 30%
 
 	unknown [2]bool // the baseline's and the target's value: text has "?" for it
@@ -156,6 +157,7 @@ func (r *Run) host() *compare.Host {
 // deltaOf is a judged operation as the document has it; a difference below least is none.
 func deltaOf(row *compare.HostRow, least time.Duration) Delta {
 	d := newDelta(row.Name, row.Kind, float64(row.A)/1e3, float64(row.B)/1e3)
+	d.Inner = row.Inner
 	if row.Judged {
 		d.CI95US = &[2]float64{float64(row.Low) / 1e3, float64(row.High) / 1e3}
 	}
@@ -220,14 +222,17 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	b.Say("Iterations used: %s; %s.", was.basis(), now.basis())
 	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step (µs), %s (%s) and %s (%s)",
 		was.Label, was.steady(), now.Label, now.steady()), "figure")
-	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != compare.HostInconclusive {
+	outer := func(d Delta) bool { return d.Inner != "" }
+	regs := slices.DeleteFunc(c.Regressions(0), outer)
+	if len(regs) > 0 && c.Conclusion != compare.HostInconclusive {
 		b.Heading(2, "Top regressions")
 		for i, d := range regs[:min(len(regs), 5)] {
 			b.Numbered(i+1, "%s %s %+.1f µs/step",
 				table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
 		}
 	}
-	deltaTable(b, c.Deltas, listedOperations, "Operations (µs/step) by change", "operation")
+	deltaTable(b, slices.DeleteFunc(slices.Clone(c.Deltas), outer), listedOperations,
+		"Operations (µs/step) by change", "operation")
 	return b.Flush()
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -143,3 +144,32 @@ func TestCopiesSayWhatTheyMove(t *testing.T) {
 }
 
 func share(part, whole int64) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
+
+// A frame is inside the operation in which it took longest, wherever it came first, and not inside another call of
+// the function that runs it: calls of modules are everywhere, also inside each other.
+func TestFramesAreInsideWhereTheyTookLongest(t *testing.T) {
+	tr, err := trace.Open(t.Context(), testdata.Shared(t, "traces/torch/hf-vit-nsfw-eager-h100.json.gz"),
+		trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hostoverhead.Series(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := map[string]string{}
+	for _, op := range h.Operations {
+		longest[op.Name] = op.Longest
+	}
+	for name, want := range map[string]string{"nn.Module: ViTSdpaSelfAttention_3": "nn.Module: ViTSdpaAttention_3",
+		"nn.Module: ViTSdpaAttention_3": "nn.Module: ViTLayer_3", "nn.Module: ViTLayer_3": "nn.Module: ViTEncoder_0",
+		"<built-in function scaled_dot_product_attention>": "nn.Module: ViTSdpaSelfAttention_0"} {
+		if longest[name] != want {
+			t.Errorf("%s took longest in %q, want %s", name, longest[name], want)
+		}
+	}
+}

@@ -34,6 +34,8 @@ type tallied struct {
 	count  int
 	source string
 	place  string            // inside which operation it first occurred
+	around string            // inside which one it took longest
+	most   trace.Time        // how long that was
 	thread trace.ThreadIndex // of the outermost occurrence so far
 	until  trace.Time        // its end
 }
@@ -142,7 +144,12 @@ func (t *tally) addRanges() {
 			if frames && t.byName[name] == nil {
 				source = opener(e)
 			}
-			t.add(t.of(name, source, enter(open, e, name)), i, e)
+			around := enter(open, e, name)
+			o := t.of(name, source, around)
+			if o.longer(e) {
+				o.around = around
+			}
+			t.add(o, i, e)
 			t.cover(e)
 		}
 	}
@@ -164,19 +171,51 @@ func (t *tally) addFrames() {
 		o := byID[e.NameID()]
 		if o == nil {
 			source, _ := names.SplitFrame(e.Name())
-			place := ""
-			if p := e.Parent(); p.Valid() {
-				place = names.WithoutLine(p.Name())
-			}
-			o = t.of(names.WithoutLine(e.Name()), source, place)
+			o = t.of(names.WithoutLine(e.Name()), source, caller(e))
 			byID[e.NameID()] = o
 		}
 		if !o.outermost(e) {
 			continue
 		}
+		if o.longer(e) {
+			o.around = outside(e)
+		}
 		t.add(o, i, e)
 		t.cover(e)
 	}
+}
+
+// caller is the operation of the frame that a frame was called in, "" for none.
+func caller(e trace.Event) string {
+	if p := e.Parent(); p.Valid() {
+		return names.WithoutLine(p.Name())
+	}
+	return ""
+}
+
+// outside is the innermost operation around a frame: a frame inside another one of its name counts with that.
+func outside(e trace.Event) string {
+	for p := e.Parent(); p.Valid(); p = p.Parent() {
+		name := names.WithoutLine(p.Name())
+		again := p.Parent()
+		for again.Valid() && names.WithoutLine(again.Name()) != name {
+			again = again.Parent()
+		}
+		if !again.Valid() {
+			return name
+		}
+	}
+	return ""
+}
+
+// longer reports whether an occurrence is the longest so far.
+func (o *tallied) longer(e trace.Event) bool {
+	d := trace.Time(e.Duration())
+	if d <= o.most {
+		return false
+	}
+	o.most = d
+	return true
 }
 
 // cover notes the time of a range for the union. Ranges come by start, and most lie inside another one.
@@ -257,7 +296,7 @@ func (t *tally) operations() []Operation {
 	out := make([]Operation, 0, len(t.byName))
 	n := float64(len(t.windows))
 	for name, o := range t.byName {
-		op := Operation{Kind: t.kind, Name: name, Source: o.source, place: o.place,
+		op := Operation{Kind: t.kind, Name: name, Source: o.source, place: o.place, around: o.around,
 			CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)

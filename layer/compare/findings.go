@@ -136,7 +136,7 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		Renamed: finding.HostRenamed}
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
-		if r.Host.worth(row) {
+		if r.Host.worth(row) && !r.Host.worthInside(row) {
 			r.Findings = append(r.Findings, r.newFinding(kinds[row.Status], row.Name, kinds[row.Status].Info().Title,
 				row.sentence(), row.Delta))
 		}
@@ -146,6 +146,19 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 // worth reports whether an operation is a finding: by its change, or as one of some size that has another name.
 func (r *HostReport) worth(row *HostRow) bool {
 	return row.Significant || row.Status == Renamed && row.B >= r.Least
+}
+
+// worthInside reports whether an operation inside this one is a finding, and has most of its difference.
+func (r *HostReport) worthInside(row *HostRow) bool {
+	for row.Inner != "" {
+		row = &r.Rows[slices.IndexFunc(r.Rows, func(x HostRow) bool {
+			return x.Kind == row.Kind && x.Name == row.Inner
+		})]
+		if r.worth(row) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofHost reports whether a finding is about what the host does.

@@ -32,6 +32,8 @@ type Operation struct {
 	// occurs in a step, it separates a renamed operation from a new one.
 	Place string  `json:"place"`
 	Count float64 `json:"count"`
+	// Longest is what surrounds its longest occurrence, "" for none, or where only Place is known.
+	Longest string `json:"longest_in,omitempty"`
 	// Steps are its times by step, 0 where it did not occur. Waits are the parts in which it waits for the GPU, nil where
 	// that is not known.
 	Steps []time.Duration `json:"step_ns"`
@@ -110,6 +112,9 @@ type HostRow struct {
 	// Status is "new", "removed", "renamed" or "". Was is the name on side A of a renamed one.
 	Status Change `json:"status"`
 	Was    string `json:"was,omitempty"`
+	// Inner is the operation inside this one that has most of a difference of at least Least, "" where none has. It is
+	// what is listed and found then.
+	Inner string `json:"inner,omitempty"`
 	// Judged is false where nothing may be said: too few steps, or an operation of less than half of them.
 	Judged bool          `json:"judged"`
 	Seen   time.Duration `json:"seen_ns"`
@@ -145,6 +150,7 @@ type hostOp struct {
 	series series
 	count  [2]float64
 	place  [2]string
+	around [2]string // what surrounds its longest occurrence
 	judged judged
 }
 
@@ -191,7 +197,37 @@ func (h *hostComparison) report(o *Options) *HostReport {
 	slices.SortStableFunc(r.Rows, func(x, y HostRow) int {
 		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A))
 	})
+	h.nest(r)
 	return r
+}
+
+// nest says of each row with a difference which operation inside it has most of that, on the side where it takes more.
+func (h *hostComparison) nest(r *HostReport) {
+	inside := map[opKey][]*HostRow{} // by the operation around them
+	rows := map[opKey]*HostRow{}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		k := opKey{row.Kind, row.Name}
+		rows[k] = row
+		around := opKey{row.Kind, h.ops[k].around[stat.Int(row.Delta > 0)]}
+		inside[around] = append(inside[around], row)
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if abs(row.Delta) < max(r.Least, 1) {
+			continue
+		}
+		for _, in := range inside[opKey{row.Kind, row.Name}] { // the largest difference first
+			last := in
+			for last != row && last.Inner != "" {
+				last = rows[opKey{row.Kind, last.Inner}]
+			}
+			if last != row && float64(in.Delta)/float64(row.Delta) >= innerShare {
+				row.Inner = in.Name
+				break
+			}
+		}
+	}
 }
 
 // unit are the values of a run that count: those of its steps, or its median where runs are compared.
@@ -257,6 +293,7 @@ func (h *hostComparison) collect() (unmatched []OperationKind) {
 					h.keys = append(h.keys, k)
 				}
 				op.runs[side][run], op.place[side] = of, of.Place
+				op.around[side] = cmp.Or(of.Longest, of.Place)
 				op.count[side] += of.Count / float64(len(hosts))
 			}
 		}

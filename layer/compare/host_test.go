@@ -90,6 +90,42 @@ func TestHostOperations(t *testing.T) {
 	}
 }
 
+// What takes more is the innermost operation that has most of the difference, not all that it runs inside of: neither
+// finding nor line of the table is about these. An operation that has it from several others keeps it.
+func TestInnermostOperation(t *testing.T) {
+	stack := func(more, prepare, send float64) []op {
+		return []op{{name: "loop", us: 5000 + more}, {name: "schedule", us: 1500 + more, place: "loop"},
+			{name: "prepare", us: 680 + prepare, place: "schedule"}, {name: "send", us: 620 + send, place: "schedule"},
+			{name: "sample", us: 300, place: "loop"}}
+	}
+	for _, c := range []struct {
+		name                string
+		more, prepare, send float64
+		listed, left        string // of the operations with a difference
+	}{{"of one", 400, 400, 0, "prepare", "loop schedule"}, {"of several", 600, 300, 300, "schedule prepare send", "loop"}} {
+		a, b := withHost(side(1, 40, nil), 1, stack(0, 0, 0)...), withHost(side(2, 40, nil), 2,
+			stack(c.more, c.prepare, c.send)...)
+		r := report(t, a, b, compare.Options{})
+		var text bytes.Buffer
+		if err := r.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range strings.Fields(c.listed) {
+			if !strings.Contains(text.String(), "\n"+name+" ") || !strings.Contains(kindsOf(r), "host "+name) {
+				t.Errorf("%s: no line or finding of %s (%s):\n%s", c.name, name, kindsOf(r), text.String())
+			}
+		}
+		for _, name := range strings.Fields(c.left) {
+			if strings.Contains(text.String(), "\n"+name+" ") || strings.Contains(kindsOf(r), "host "+name) {
+				t.Errorf("%s: %s has a line or finding (%s):\n%s", c.name, name, kindsOf(r), text.String())
+			}
+		}
+		if first := strings.Fields(c.listed)[0]; r.First.Code != first {
+			t.Errorf("%s: the first target is %+v, want %s", c.name, r.First, first)
+		}
+	}
+}
+
 // The first target is the worst clear change of either kind, and idle time is shown with the operation that may have
 // caused it.
 func TestFirstTarget(t *testing.T) {

@@ -52,6 +52,8 @@ const (
 	hostFloor   = 0.05
 	hostPriorSD = 0.07
 	hostSteps   = 12
+	// innerShare is which part of an operation's difference is the one of an operation inside it.
+	innerShare = 0.8
 	// hostOperations is from how many operations on a pair has its own floor.
 	hostOperations = 12
 	// hostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one

@@ -171,12 +171,22 @@ func Unclear(rows []Row) string {
 // unclear is [Unclear] of the first of the operations.
 func (h *HostReport) unclear(most int) string {
 	var list []faint
-	for i := range h.Rows[:min(len(h.Rows), most)] {
-		if r := &h.Rows[i]; h.found(r) == NotClear {
+	for _, r := range h.listed(most) {
+		if h.found(r) == NotClear {
 			list = append(list, faint{r.Name, r.Delta, r.Seen})
 		}
 	}
 	return unclear(list)
+}
+
+// listed are the first of the operations, without those whose difference is mostly that of an inner one.
+func (h *HostReport) listed(most int) (rows []*HostRow) {
+	for i := range h.Rows {
+		if row := &h.Rows[i]; len(rows) < most && row.Inner == "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // WriteCSV writes a line for each row and each kernel of it: all of the difference, for tables and scripts.
@@ -377,13 +387,12 @@ func (r *Report) cascade() *table.Table {
 	return t
 }
 
-// table lists the operations, the largest difference first.
+// table lists the operations, the largest difference first, each with what has most of it.
 func (h *HostReport) table(most int) *table.Table {
 	t := table.New(table.Path("Operation"), table.Text("Kind"), table.Number("A (µs)"),
 		table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
 		table.Text("Found"), table.Number("Times a step"))
-	for i := range h.Rows[:min(len(h.Rows), most)] {
-		row := &h.Rows[i]
+	for _, row := range h.listed(most) {
 		t.Row(row.Name, string(row.Kind), us(row.A), us(row.B), us(row.Delta), row.text(row.Judged), h.found(row),
 			fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
