@@ -194,13 +194,12 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 	x.mixed = x.mixed || x.device != nil && !x.device.SameModel(d.Device)
 	x.device = d.Device
 	s := &sweep{Edges: d.Edges(), acts: d.acts, categoryOf: x.categoryOf, count: make([]int, len(x.categories))}
-	before := trace.None
+	models := map[string]bool{}
 	for pass := range d.Passes {
 		if !keep(pass) || d.Passes[pass].Kernels == 0 || d.StepTime(pass) <= 0 {
 			continue
 		}
-		x.mixed = x.mixed || before != trace.None && d.ModelOf(d.StepOf(pass)) != d.ModelOf(d.StepOf(before))
-		before = pass
+		models[d.ModelOf(d.StepOf(pass))] = true
 		x.complete += d.StepShare(pass)
 		if d.StepOf(pass) == pass {
 			x.steps++
@@ -209,6 +208,7 @@ func (x *exposureSums) addDevice(d *onDevice, keep func(pass int) bool) {
 			x.whole++
 		}
 	}
+	x.mixed = x.mixed || len(models) > 1
 	for _, slice := range d.StepsOnce(keep) {
 		for at := slice.Start; at < slice.End; {
 			end := min(slice.End, s.to(at))

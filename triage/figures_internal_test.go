@@ -211,6 +211,7 @@ func TestFiguresOfAStage(t *testing.T) {
 	}{
 		{StageReport{StepNS: 8000, TokenNS: 2000, Operators: operators, Exposure: exposure(2)},
 			"8.00 µs, 2.00 µs/token, top operator o_proj 20.0%, exposed communication 1.50 µs (12.0%)"},
+		{StageReport{StepNS: 1, TokenNS: 1}, "1 ns, 1 ns/token"},
 		{StageReport{Exposure: exposure(0)}, "?, exposed communication 3.00 µs (12.0%)"},
 		{StageReport{StepNS: 8000, Operators: operators[:1]}, "8.00 µs"},
 		{StageReport{Operators: operators[1:]}, "?, top operator o_proj 20.0%"},

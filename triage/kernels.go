@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -191,15 +192,10 @@ func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 		}
 		out.Operators = append(out.Operators, row)
 	}
-	best := activity.SiteUnresolved
-	for site, ns := range r.replayAt {
-		if best == activity.SiteUnresolved || ns > r.replayAt[best] || ns == r.replayAt[best] &&
-			p.Sites.Texts[site] < p.Sites.Texts[best] {
-			best = site
-		}
-	}
-	if best != activity.SiteUnresolved {
-		out.ReplayedAt = p.Sites.Texts[best]
+	if r.replayAt != nil {
+		out.ReplayedAt = p.Sites.Texts[slices.MinFunc(slices.Collect(maps.Keys(r.replayAt)), func(a, b int32) int {
+			return cmp.Or(cmp.Compare(r.replayAt[b], r.replayAt[a]), cmp.Compare(p.Sites.Texts[a], p.Sites.Texts[b]))
+		})]
 	}
 	return out
 }

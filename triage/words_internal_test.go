@@ -767,6 +767,7 @@ func TestLocationsInWords(t *testing.T) {
 		want  string
 	}{
 		{nil, unresolved}, {[]Location{{Location: unresolved, SharePct: 100}}, unresolved},
+		{[]Location{{Location: unresolved, SharePct: 60}}, unresolved + " (60%)"},
 		{[]Location{{Location: "a.py:1", SharePct: 100}}, "a.py:1"},
 		{[]Location{{Location: "a.py:1", SharePct: 60}}, "a.py:1 (60%)"},
 		{[]Location{{Location: "a.py:1", SharePct: 60}, {Location: "b.py:2", SharePct: 40}}, table.Lines("a.py:1 (60%)", "b.py:2 (40%)")},

@@ -3,6 +3,7 @@ package activity
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -61,5 +62,40 @@ func TestHolds(t *testing.T) {
 				t.Errorf("%s: what kernel %d saves is held to %d ns, want %d", c.name, i, got, want)
 			}
 		}
+	}
+}
+
+// TestCallsThatBlock: calls that synchronise wait for the GPU, and copies that end within their call, other kernels do not.
+func TestCallsThatBlock(t *testing.T) {
+	for _, c := range []struct {
+		call string
+		kind event.Kind
+		end  int64
+		want bool
+	}{{"cudaStreamSynchronize", event.Kernel, 900, true}, {"cudaMemcpy", event.Memcpy, 150, true},
+		{"cudaMemcpy", event.Memcpy, 151, false}, {"cudaMemcpy", event.Kernel, 150, false},
+		{"cudaMemset", event.Memset, 150, false}} {
+		b := trace.NewBuilder(trace.Options{})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: c.call, Start: 100, Duration: 50, Thread: 1, Correlation: 1})
+		b.Add(trace.EventData{Kind: c.kind, Name: "a", Start: 110, Duration: c.end - 110, Stream: 7, Correlation: 1})
+		tr := built.Trace(b)
+		if got := (&Trace{Trace: tr}).blocks(tr.LaneAt(event.LaneLaunch, 0)); got != c.want {
+			t.Errorf("%s of a %s up to %d: %t", c.call, c.kind, c.end, got)
+		}
+	}
+}
+
+// TestRuleOfACategory: a kernel has the rule that put it into its category, none where it is counted under another.
+func TestRuleOfACategory(t *testing.T) {
+	const name = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+	p, facts := NewPool(), classify.Default().Facts(name)
+	for category, want := range map[classify.Category]string{facts.Category: facts.Rule, classify.CategoryGEMM: ""} {
+		k := p.Facts[p.kernel(name, event.Kernel, category, &facts)]
+		if k.Shown.Rule != want || k.Shown.Category != category {
+			t.Errorf("%s: %+v, want rule %q", category, k.Shown, want)
+		}
+	}
+	if facts.Rule == "" || len(p.Facts) != 2 {
+		t.Errorf("rule %q, %d kernels", facts.Rule, len(p.Facts))
 	}
 }

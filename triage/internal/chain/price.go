@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -60,13 +61,14 @@ func OpsOf(ctx context.Context, list []*activity.Trace, c *roofline.Counter) (Op
 	return out, nil
 }
 
-// Of is the op that an activity works for; false where its work is not known.
+// Of is the op that an activity works for; false where it is not known what it moves.
 func (o Ops) Of(w *activity.Trace, act int32) (roofline.Op, bool) {
 	a := &w.Acts[act]
 	if a.Replay {
 		return roofline.Op{}, false
 	}
-	return o[w][w.Queues[a.Queue].Device].Of(w.Analysis.Of(w.Event(a).ID()))
+	op, ok := o[w][w.Queues[a.Queue].Device].Of(w.Analysis.Of(w.Event(a).ID()))
+	return op, ok && op.Bytes > 0
 }
 
 // Pricer prices occurrences of one stage.
@@ -94,8 +96,8 @@ func newPricer(r *Recogniser, s *Sequences, look *Look) *Pricer {
 			if sorts[k.Sort].border || sorts[k.Sort].skip {
 				continue
 			}
-			if d := q.Trace.Acts[k.Act].End - q.Trace.Acts[k.Act].Start; d > 0 && (out.launch == 0 || d < out.launch) {
-				out.launch = d
+			if d := duration(q.Trace, k.Act); d > 0 {
+				out.launch = min(cmp.Or(out.launch, d), d)
 			}
 		}
 	}
@@ -136,7 +138,7 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 		moved := took - int64(len(acts))*launch
 		share := p.kept(w, acts, launch)
 		if ok {
-			share = min(1, bytes.needed/bytes.moved)
+			share = bytes.needed / bytes.moved
 		}
 		return max(0, took-launch-int64(float64(moved)*share))
 	}
@@ -144,7 +146,7 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	out.Low, out.GPU, out.High = min(a, b), b, max(a, b)
 	if ok {
 		out.Moved, out.Needed, out.Sized = bytes.moved, bytes.needed, 1
-		out.Low = min(out.Low, took-int64(float64(took)*min(1, bytes.most/bytes.moved)))
+		out.Low = min(out.Low, took-int64(float64(took)*(bytes.most/bytes.moved)))
 	}
 	out.High = max(0, min(out.High, took-p.launch))
 	out.Low, out.GPU = min(out.Low, out.High), min(out.GPU, out.High)
@@ -158,10 +160,7 @@ func (p *Pricer) kept(w *activity.Trace, acts []int32, launch int64) float64 {
 	for _, act := range acts {
 		all += max(0, duration(w, act)-launch)
 	}
-	if all == 0 {
-		return 1
-	}
-	return max(0, 1-p.passed(w, acts, launch)/float64(all))
+	return max(0, 1-p.passed(w, acts, launch)/float64(max(1, all)))
 }
 
 // passed is the time of the traffic between kernels: what they make and later ones read is neither written nor read.
@@ -191,7 +190,7 @@ func (p *Pricer) passed(w *activity.Trace, acts []int32, launch int64) (saved fl
 		switch got := min(pending, read); {
 		case n == 0:
 		case math.IsInf(pending, 1):
-			if pending = 0; !s.border && m.reads > 1 {
+			if !s.border && m.reads > 1 {
 				read -= size // a residual comes from elsewhere
 			}
 			saved += read
@@ -244,7 +243,7 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 			clear(seen) // what follows reads what the product made
 		}
 		o, ok := p.ops.Of(w, act)
-		if !ok || o.Bytes <= 0 {
+		if !ok {
 			return t, false
 		}
 		if o.Event == op {
@@ -255,17 +254,14 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		s := p.sort(w, act)
 		taken := map[int]bool{}       // results that this op reads
 		outside := map[float64]bool{} // sizes that it reads from outside
+	inputs:
 		for _, bytes := range in {
 			t.moved += bytes
-			i := -1
-			for j := len(made) - 1; j >= 0 && i < 0; j-- {
-				if made[j].bytes == bytes && !taken[j] && !(made[j].copy && s.word == wordCopy) {
-					i = j
+			for i, m := range slices.Backward(made) {
+				if m.bytes == bytes && !taken[i] && !(m.copy && s.word == wordCopy) {
+					made[i].used, taken[i] = true, true
+					continue inputs
 				}
-			}
-			if i >= 0 {
-				made[i].used, taken[i] = true, true
-				continue
 			}
 			if t.most += bytes; !seen[bytes] {
 				t.needed += bytes
@@ -276,13 +272,13 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		t.moved += out
 		made = append(made, tensor{out, false, s.add, s.word == wordCopy})
 	}
-	for i, m := range made {
-		if !m.used || m.add && i+1 < len(made) { // a residual sum is read again later
+	for _, m := range made {
+		if !m.used || m.add { // a residual sum is read again later
 			t.needed += m.bytes
 			t.most += m.bytes
 		}
 	}
-	return t, t.moved > 0
+	return t, true
 }
 
 // productBetween reports whether a product runs between two activities of a stream.
@@ -332,7 +328,7 @@ func (p *Pricer) attention(w *activity.Trace, acts []int32) Price {
 			products += d
 		}
 		o, ok := p.ops.Of(w, act)
-		if known = known && ok && o.Bytes > 0; !known {
+		if known = known && ok; !known {
 			continue
 		}
 		if out.Moved += o.Bytes; product {
