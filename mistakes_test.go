@@ -116,6 +116,7 @@ func mistakes(t *testing.T) []mistake {
 	text := func(s string) []byte { return []byte(s) }
 	return []mistake{
 		{"`.tar`", "tar archive", tarball.Bytes()}, {"`.tar`", "tar archive", gz(tarball.Bytes())},
+		{"`.tar`", "an empty tar archive", make([]byte, 10_240)}, {"JSON without events", "JSON without traceEvents", text("null")},
 		{"zip of several", "", several.Bytes()}, {"encrypted zip", "an encrypted zip archive", locked.Bytes()},
 		{"`.xz`", "xz-compressed", text("\xfd7zXZ\x00abc")}, {"`.7z`", "7-Zip", text("7z\xbc\xaf\x27\x1cabc")},
 		{"`.rar`", "RAR", text("Rar!\x1a\a")}, {"lz4", "lz4", text("\x04\x22\x4d\x18abc")},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/layer/finding"
@@ -47,7 +46,17 @@ func (a *account) advice(v *Verdict, p *params) []Action {
 				d.Name))
 	}
 	slices.SortStableFunc(out, func(x, y Action) int { return cmp.Compare(y.NS, x.NS) })
-	return append(out, a.recordAdvice(v)...)
+	for _, x := range a.recordAdvice(v) {
+		if !advises(out, x.Do) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// advises reports whether a list has this advice.
+func advises(list []Action, do string) bool {
+	return slices.ContainsFunc(list, func(x Action) bool { return x.Do == do })
 }
 
 // transferShare is the share of the steps in which only copies and sets run.
@@ -107,7 +116,7 @@ func adviceOn(c finding.Cause, r *RankVerdict, dialect, record string) finding.A
 	}
 	advice := c.Info().Advice
 	if c == finding.UnknownCause {
-		advice.Do = record + "."
+		advice.Do = record
 	}
 	return advice
 }
@@ -151,18 +160,18 @@ func (a *account) recordLaunches() string {
 	t := a.l.w.t
 	switch h := t.Health(); {
 	case t.Len(event.LaneLaunch) == 0 || 2*h.Orphans > h.Activities:
-		return "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches)
+		return "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches) + "."
 	case float64(h.Orphans) > a.l.p.OrphanShare*float64(h.Activities):
-		return strings.TrimSuffix(DoubtLaunchesMissing.topic().do, ".")
+		return DoubtLaunchesMissing.topic().do
 	}
-	return "Record what the host does between its launch calls: " + a.source().Record(trace.WantNames)
+	return "Record what the host does between its launch calls: " + a.source().Record(trace.WantNames) + "."
 }
 
 // recordAdvice says what to record to be surer.
 func (a *account) recordAdvice(v *Verdict) []Action {
 	var out []Action
 	add := func(do, why string) {
-		if !slices.ContainsFunc(out, func(x Action) bool { return x.Do == do }) {
+		if !advises(out, do) {
 			out = append(out, Action{Advice: finding.Advice{Do: do}, Why: why})
 		}
 	}
@@ -172,7 +181,7 @@ func (a *account) recordAdvice(v *Verdict) []Action {
 		switch code := DoubtCode(d.Code); {
 		case code == DoubtHostWorkUnnamed:
 			unnamed = true
-			add("Record again to name the host code: "+a.source().Record(trace.WantNames), d.Evidence)
+			add("Record again to name the host code: "+a.source().Record(trace.WantNames)+".", d.Evidence)
 		case code == DoubtNoLaunchCalls:
 			add(launches, d.Evidence)
 		case code != DoubtBusyWithCommunication || len(v.Ranks) == 1:

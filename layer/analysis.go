@@ -129,8 +129,8 @@ func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 		}
 	}
 	slices.Sort(have)
-	return nil, fmt.Errorf("%w: GPU %d has no activities; the trace has %s %s", ErrRange, *id,
-		table.Plural(len(have), "GPU", "GPUs"), strings.ReplaceAll(strings.Trim(fmt.Sprint(have), "[]"), " ", ", "))
+	return nil, rangeError(fmt.Sprintf("layer: GPU %d has no activities: the trace has %s %s", *id,
+		table.Plural(len(have), "GPU", "GPUs"), strings.ReplaceAll(strings.Trim(fmt.Sprint(have), "[]"), " ", ", ")))
 }
 
 // Only is the analysis of one of its GPUs alone.
@@ -169,10 +169,14 @@ func (d *Device) Pass(p int) (*ForwardPass, error) {
 	if p >= 0 && p < len(d.Passes) {
 		return &d.Passes[p], nil
 	}
-	if len(d.Passes) == 0 {
-		return nil, fmt.Errorf("%w: forward pass %d; no passes were found", ErrRange, p)
+	has := fmt.Sprintf("the trace has passes 0 to %d", len(d.Passes)-1)
+	switch len(d.Passes) {
+	case 0:
+		has = "no forward passes were found"
+	case 1:
+		has = "the only pass is 0"
 	}
-	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(d.Passes)-1)
+	return nil, rangeError(fmt.Sprintf("layer: forward pass %d is out of range: %s", p, has))
 }
 
 // Layer returns layer l of pass p. In a pass whose layers count from the end (FromEnd) numbers are negative, −1 is
@@ -188,10 +192,10 @@ func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 		}
 	}
 	if fp.NumLayers == 0 {
-		return nil, nil, fmt.Errorf("%w: no layers were found in pass %d: take another pass, or give the number of layers "+
-			"or a model config", ErrRange, p)
+		return nil, nil, rangeError(fmt.Sprintf("layer: no layers were found in pass %d (take another pass, or give the "+
+			"number of layers or a model config)", p))
 	}
-	return nil, nil, fmt.Errorf("%w: layer %d; pass %d has layers %s", ErrRange, l, p, fp.numbers())
+	return nil, nil, rangeError(fmt.Sprintf("layer: layer %d is out of range: pass %d has layers %s", l, p, fp.numbers()))
 }
 
 // CategoryLabel returns what tables show for a category.

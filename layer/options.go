@@ -76,3 +76,10 @@ var (
 	// ErrRange: a pass, layer or device that does not exist was asked for.
 	ErrRange = errors.New("layer: out of range")
 )
+
+// rangeError says what was asked for and what there is; it is an [ErrRange].
+type rangeError string
+
+func (e rangeError) Error() string { return string(e) }
+
+func (rangeError) Unwrap() error { return ErrRange }

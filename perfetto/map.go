@@ -85,11 +85,10 @@ func NewMap(a *layer.Device, pass int, highlight []int, traceURL string) (*Map, 
 		m.Pass = -1
 		return m, nil
 	}
-	if m.Pass < 0 || m.Pass >= len(a.Passes) {
-		return nil, fmt.Errorf("perfetto: forward pass %d out of range: the trace has passes 0 to %d", m.Pass,
-			len(a.Passes)-1)
+	p, err := a.Pass(m.Pass)
+	if err != nil {
+		return nil, err
 	}
-	p := &a.Passes[m.Pass]
 	layers := p.Layers()
 	for _, h := range highlight {
 		if !slices.ContainsFunc(layers, func(l layer.Layer) bool { return p.LayerNumber(l.Index) == h }) {

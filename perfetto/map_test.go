@@ -63,7 +63,7 @@ func TestMapRefusesWhatIsNotThere(t *testing.T) {
 		layers []int
 		want   string
 	}{
-		{5, nil, "forward pass 5 out of range: the trace has passes 0 to 4"},
+		{5, nil, "forward pass 5 is out of range: the trace has passes 0 to 4"},
 		{1, []int{8}, "layer 8 out of range: pass 1 has layers 0 to 7"},
 	} {
 		if _, err := perfetto.NewMap(a, tc.pass, tc.layers, ""); err == nil ||

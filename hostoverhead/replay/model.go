@@ -127,7 +127,7 @@ func (m *model) read(ctx context.Context) error {
 	}
 	switch {
 	case m.passes < leastPasses:
-		m.hidden = fmt.Sprintf("how steps differ shows in four steps or more, and the trace has %d", m.passes)
+		m.hidden = fmt.Sprintf("at least four steps are needed to see how steps differ, and the trace has %d", m.passes)
 	case 50*orphans > n:
 		m.hidden = "launches of more than 2% of the GPU activities are not in the trace"
 	}

@@ -35,7 +35,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if why := r.Gains[0].Refused; why != "" &&
 		!slices.ContainsFunc(r.Gains, func(g Gain) bool { return g.Refused != why }) {
-		b.Say("Nothing is predicted of %s: %s.", table.Counted(len(r.Gains), "edit", "edits"), why)
+		b.Say("No prediction for %s: %s.", table.Counted(len(r.Gains), "edit", "edits"), why)
 		return b.Flush()
 	}
 	table.List(b, "", r.Gains, len(r.Gains), func(g Gain) []string {

@@ -1,6 +1,9 @@
 package scan
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // magics are the first bytes of what people pass instead of a trace.
 var magics = []struct {
@@ -43,6 +46,9 @@ const wideText = "UTF-16 text; convert it with: iconv -f UTF-16 -t UTF-8"
 
 // tarMagic is in the first header of an archive.
 const tarMagic = "ustar"
+
+// tarBlock is the unit of tar archives; an empty one is blocks of zeros.
+const tarBlock = 512
 
 // isTar reports a POSIX or GNU tar archive, whose magic is in the middle of
 // its first header.
@@ -123,6 +129,12 @@ func sniff(head []byte) (what string, known bool) {
 	}
 	if isTar(head) {
 		return "a tar archive; unpack it and name the trace in it", true
+	}
+	if len(head) >= tarBlock && len(bytes.Trim(head, "\x00")) == 0 {
+		return "an empty tar archive, or a file of zeros", true
+	}
+	if json.Valid(trimmed) {
+		return "JSON without traceEvents", false
 	}
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.magic)) {

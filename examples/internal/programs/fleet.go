@@ -3,6 +3,7 @@ package programs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -148,6 +149,10 @@ func trend() app.Program {
 // withDigests finds the files of digests that are named, and no traces.
 func withDigests(ctx context.Context, env *app.Env, do func(*strata.Ranks) error) error {
 	ranks, err := strata.FindRanks(ctx, env.Args, strata.Options{})
+	if errors.Is(err, trace.ErrNoTrace) {
+		return fmt.Errorf("no digest (*.ndjson) found in %s (strata digest makes digests of traces)",
+			strings.Join(env.Args, ", "))
+	}
 	if err != nil {
 		return err
 	}
@@ -212,6 +217,11 @@ func (o *fleetOptions) digest(ctx context.Context, env *app.Env) error {
 				return err
 			}
 		}
+		for i := range list {
+			if r := &list[i]; r.Bad != "" {
+				env.Notef("not read: %s: %s; the digest says so", r.File, r.Bad)
+			}
+		}
 		return strata.WriteDigests(env.Stdout, list)
 	})
 }
@@ -226,7 +236,7 @@ func (o *fleetOptions) report(ctx context.Context, env *app.Env, ranks *strata.R
 		err := fmt.Errorf("%w with GPU kernels in %s", trace.ErrNoTrace, ranks.Name)
 		for i := range r.Runs {
 			if bad := r.Runs[i].Bad; len(bad) > 0 {
-				return fmt.Errorf("%w: %s", err, bad[0].Why)
+				return fmt.Errorf("%s: %s", bad[0].File, bad[0].Why)
 			}
 		}
 		return err

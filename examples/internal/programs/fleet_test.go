@@ -143,6 +143,13 @@ func TestFleetBadRanks(t *testing.T) {
 		!strings.Contains(out, "TP-4.trace.json: ") {
 		t.Errorf("the report does not name the bad ranks:\n%s", out)
 	}
+	if got := apptest.Run(t, Digest(), dir); got.Code != app.ExitOK || !strings.Contains(got.Stderr, "TP-4.trace.json: ") {
+		t.Errorf("digest does not say what it could not read: %d, %s", got.Code, got.Stderr)
+	}
+	if got := runFleet(t, at(4, "")); got.Code != app.ExitError || strings.Contains(got.Stderr, "no trace file") ||
+		!strings.Contains(got.Stderr, "TP-4.trace.json: not a profiler trace") {
+		t.Errorf("a single bad file: %d, %s", got.Code, got.Stderr)
+	}
 	if got := runFleet(t, dir, "--strict"); got.Code != app.ExitError || !strings.Contains(got.Stderr, "TP-4") {
 		t.Errorf("--strict: exit code %d, %s", got.Code, got.Stderr)
 	}
@@ -227,6 +234,9 @@ func TestFleetUsage(t *testing.T) {
 	if r := runFleet(t, "reduce", rankFiles(t, smallFleet())); r.Code != app.ExitUsage ||
 		!strings.Contains(r.Stderr, "strata digest") {
 		t.Errorf("reduce of traces: %d, %s", r.Code, r.Stderr)
+	}
+	if r := runFleet(t, "trend", t.TempDir()); r.Code != app.ExitError || !strings.Contains(r.Stderr, "no digest (*.ndjson)") {
+		t.Errorf("trend of an empty directory: %d, %s", r.Code, r.Stderr)
 	}
 }
 

@@ -248,3 +248,25 @@ func TestHostDetectDocsReadRealReports(t *testing.T) {
 		}
 	}
 }
+
+// TestHostAdviceIsGivenOnce: no step of what to do next repeats another one, for another reason or with a full stop.
+func TestHostAdviceIsGivenOnce(t *testing.T) {
+	for _, path := range append(testdata.SharedGlob(t, "traces/other/rocprofv3*"), "") {
+		args := []string{"--format", "json", "--allow-inconclusive"}
+		if path != "" {
+			args = append(args, path)
+		}
+		var v hostoverhead.Verdict
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, HostDetect(), args...).Stdout), &v); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, x := range v.Next {
+			if do := strings.TrimSuffix(x.Do, "."); seen[do] {
+				t.Errorf("%s: twice: %s", path, do)
+			} else {
+				seen[do] = true
+			}
+		}
+	}
+}

@@ -99,7 +99,7 @@ func TestLayerBreakdownErrors(t *testing.T) {
 	}{
 		{"--layer 8", 1, "pass 2 has layers 0…7"},
 		{"--layer -1", 2, "want no negative number"},
-		{"--fwd-pass 9", 1, "valid passes are 0…4"},
+		{"--fwd-pass 9", 1, "the trace has passes 0 to 4"},
 		{"--compare-layer 8", 1, "--compare-layer"},
 		{"--mapping-input absent.json", 1, "--mapping-input"},
 		{"--trace absent.json", 1, "absent.json"},

@@ -108,7 +108,7 @@ func TestLayerTimelineFlagsAndErrors(t *testing.T) {
 		stdout bool
 	}{
 		{[]string{"--fwd-pass", "4"}, 0, "Forward pass #4", true},
-		{[]string{"--fwd-pass", "5"}, 1, "valid passes are 0…4", false},
+		{[]string{"--fwd-pass", "5"}, 1, "the trace has passes 0 to 4", false},
 		{[]string{"--fwd-pass", "-1"}, 2, "--fwd-pass -1", false},
 		{[]string{"--num-layers", "5"}, 1, "5 layers were asked for", false},
 		{[]string{"--tp", "-2"}, 2, "", false},
