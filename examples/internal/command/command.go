@@ -37,6 +37,8 @@ type command struct {
 	// program picks the program by the arguments after the command, and
 	// returns the remaining ones.
 	program func(args []string) (app.Program, []string)
+	// subs are its sub-commands.
+	subs []string
 }
 
 // plain is a program without sub-commands.
@@ -47,27 +49,27 @@ func plain(p func() app.Program) func([]string) (app.Program, []string) {
 // commands are in the order of the overview: what most people need first.
 func commands() []command {
 	return []command{
-		{"report", "report", "report everything, the largest findings first", plain(programs.Report)},
-		{"view", "view", "open the report as a page in your browser", plain(programs.ReportView)},
-		{"answer", "answer", "answer one question, for agents and scripts", plain(answer.Program)},
+		{"report", "report", "report everything, the largest findings first", plain(programs.Report), nil},
+		{"view", "view", "open the report as a page in your browser", plain(programs.ReportView), nil},
+		{"answer", "answer", "answer one question, for agents and scripts", plain(answer.Program), nil},
 		{"layers", "layer-timeline", "list forward passes and layers with their cost",
-			plain(programs.LayerTimeline)},
-		{"breakdown", "layer-breakdown", "list the kernels of one layer", plain(programs.LayerBreakdown)},
+			plain(programs.LayerTimeline), nil},
+		{"breakdown", "layer-breakdown", "list the kernels of one layer", plain(programs.LayerBreakdown), nil},
 		{"light", "speed-of-light", "compare each pass with what the GPU can do",
-			plain(programs.SpeedOfLight)},
-		{"triage", "triage", "show source lines, exposed time and unused fusions", plain(triage.Program)},
-		{"host", "host-detect", "show whether the CPU is the bottleneck, and why", plain(programs.HostDetect)},
+			plain(programs.SpeedOfLight), nil},
+		{"triage", "triage", "show source lines, exposed time and unused fusions", plain(triage.Program), nil},
+		{"host", "host-detect", "show whether the CPU is the bottleneck, and why", plain(programs.HostDetect), nil},
 		{"what-if", "what-if", "estimate a step with a change of host, wait or kernel",
-			plain(programs.WhatIf)},
-		{"compare", "compare", "compare two runs, beyond noise", plain(compare.Program)},
-		{"host-compare", "host-compare", "compare the host operations of two runs", plain(programs.HostCompare)},
-		{"fleet", "fleet", "find the late rank among many", programs.ChooseFleet},
-		{"digest", "digest", "summarise ranks for strata fleet, on one machine or many", plain(programs.Digest)},
-		{"export", "kernel-export", "export one row per kernel as CSV or NDJSON", plain(programs.KernelExport)},
+			plain(programs.WhatIf), nil},
+		{"compare", "compare", "compare two runs, beyond noise", plain(compare.Program), nil},
+		{"host-compare", "host-compare", "compare the host operations of two runs", plain(programs.HostCompare), nil},
+		{"fleet", "fleet", "find the late rank among many", programs.ChooseFleet, programs.FleetCommands()},
+		{"digest", "digest", "summarise ranks for strata fleet, on one machine or many", plain(programs.Digest), nil},
+		{"export", "kernel-export", "export one row per kernel as CSV or NDJSON", plain(programs.KernelExport), nil},
 		{"perfetto", "perfetto-map", "link into the Perfetto UI; annotate or slice a trace",
-			plain(perfettomap.Program)},
-		{"capture", "capture", "capture a usable trace from a running server", capture.Choose},
-		{"bundle", "triage-bundle", "join triage reports into one document", plain(programs.TriageBundle)},
+			plain(perfettomap.Program), nil},
+		{"capture", "capture", "capture a usable trace from a running server", capture.Choose, capture.Commands()},
+		{"bundle", "triage-bundle", "join triage reports into one document", plain(programs.TriageBundle), nil},
 	}
 }
 

@@ -141,6 +141,17 @@ func TestCompletion(t *testing.T) {
 		{[]string{"completion", ""}, []string{"bash", "fish", "powershell", "zsh"}},
 		{[]string{"x.json.gz", "--htm"}, []string{"--html"}},
 		{[]string{"layers", ""}, nil},
+		{[]string{"layers", "--format=js"}, []string{"--format=json"}},
+		{[]string{"layers", "--format", "=", "js"}, []string{"json"}}, // as bash cuts words
+		{[]string{"layers", "--boundaries", "="}, []string{"auto", "modules", "repeats", "anchor-closes", "anchor-opens"}},
+		{[]string{"capture", ""}, []string{"collect", "doctor", "matrix", "probe", "stop"}},
+		{[]string{"fleet", ""}, []string{"reduce", "trend"}},
+		{[]string{"fleet", "trend", ""}, nil},
+		{[]string{"schema", "what"}, []string{"what-if"}},
+		{[]string{"skill", "--"}, []string{"--install"}},
+		{[]string{"explain", "--format", ""}, []string{"text", "markdown", "json"}},
+		{[]string{"help", "lay"}, []string{"layers"}},
+		{[]string{"compare", "--normalize", ""}, []string{"none", "tokens"}},
 	} {
 		r := run(t, "", append([]string{"__complete"}, c.words...)...)
 		if got := strings.Fields(r.Stdout); r.Code != app.ExitOK || !slices.Equal(got, c.want) {

@@ -17,6 +17,8 @@ import (
 // skillFolders are where coding agents look for skills, below a project or a home folder.
 var skillFolders = []string{".agents/skills", ".claude/skills"}
 
+const flagInstall = "--install"
+
 const skillUsage = "usage: " + name + " skill [--install DIR]\n" +
 	"Prints the skill for coding agents, or copies it below DIR, a project's or a home folder:\n" +
 	"DIR/.agents/skills/strata/SKILL.md and DIR/.claude/skills/strata/SKILL.md.\n" +
@@ -31,7 +33,7 @@ func installSkill(args []string, stdout, stderr io.Writer) int {
 	case len(args) == 1 && app.AsksHelp(args):
 		return exitCode(stderr, printed(io.WriteString(stdout, skillUsage)))
 	default:
-		if rest, ok := strings.CutPrefix(strings.Join(args, "="), "--install="); ok && len(args) <= 2 {
+		if rest, ok := strings.CutPrefix(strings.Join(args, "="), flagInstall+"="); ok && len(args) <= 2 {
 			dir = rest
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,8 +23,13 @@ import (
 
 // ChooseFleet picks the program by its first argument, and returns what is left.
 func ChooseFleet(args []string) (app.Program, []string) {
-	return app.Choose(args, fleetOf, map[string]func() app.Program{"reduce": reduce, "trend": trend})
+	return app.Choose(args, fleetOf, fleetCommands)
 }
+
+var fleetCommands = map[string]func() app.Program{"reduce": reduce, "trend": trend}
+
+// FleetCommands are the sub-commands of fleet.
+func FleetCommands() []string { return slices.Sorted(maps.Keys(fleetCommands)) }
 
 // fleetOptions are the flags of both programs.
 type fleetOptions struct {

@@ -1,12 +1,24 @@
 package capture
 
-import "github.com/llmstrata/strata/examples/internal/app"
+import (
+	"maps"
+	"slices"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+)
+
+var commands = map[string]func() app.Program{
+	"probe": probeProgram, "stop": stopProgram, "collect": collectProgram, "doctor": doctorProgram,
+	"matrix": matrixProgram,
+}
+
+// Commands are the sub-commands of capture.
+func Commands() []string { return slices.Sorted(maps.Keys(commands)) }
 
 // Choose picks the program by its first argument, and returns what is left.
 func Choose(args []string) (app.Program, []string) {
-	return app.Choose(args, captureProgram, map[string]func() app.Program{
-		"probe": probeProgram, "stop": stopProgram, "collect": collectProgram, "doctor": doctorProgram,
-		"matrix":  matrixProgram,
-		"capture": captureProgram, // what people type who expect a verb
-	})
+	if len(args) > 0 && args[0] == "capture" { // what people type who expect a verb
+		args = args[1:]
+	}
+	return app.Choose(args, captureProgram, commands)
 }
