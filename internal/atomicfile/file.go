@@ -110,7 +110,18 @@ func removeLeft(path string) {
 }
 
 // Write implements io.Writer.
-func (f *File) Write(p []byte) (int, error) { return f.f.Write(p) }
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.f.Write(p)
+	return n, f.asked(err)
+}
+
+// asked names the file that was asked for in an error on the temporary one, such as of a full disk.
+func (f *File) asked(err error) error {
+	if pathErr := new(fs.PathError); f.temp != "" && errors.As(err, &pathErr) && pathErr.Path == f.temp {
+		return &fs.PathError{Op: pathErr.Op, Path: f.target, Err: pathErr.Err}
+	}
+	return err
+}
 
 // Finish closes the file. Where err, the result of writing, is nil, it puts the
 // file in its place; otherwise nothing is left of it. It returns err or else its
@@ -125,7 +136,7 @@ func (f *File) Finish(err error) error {
 	}
 	if f.temp != "" {
 		// On disk before it has the name: else a crash may leave the name with nothing in it.
-		err = f.f.Sync()
+		err = f.asked(f.f.Sync())
 	}
 	if closeErr := f.f.Close(); err == nil {
 		err = closeErr

@@ -110,6 +110,17 @@ func TestErrorsNameTheFileThatWasAskedFor(t *testing.T) {
 			t.Errorf("Create(%s) = %v, want %q", path, err, want)
 		}
 	}
+	out := filepath.Join(dir, "out.txt")
+	f, err := atomicfile.Create(out, 0o600)
+	if err == nil {
+		err = f.Finish(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), out+": ") { // as of a full disk
+		t.Errorf("a write that fails names another file: %v", err)
+	}
 }
 
 // TestLeftoversOfKilledRunsAreRemoved: what nobody writes any more goes, what
