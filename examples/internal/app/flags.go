@@ -43,10 +43,13 @@ var (
 	hashLayers    = []string{hashFirst, hashLast}
 )
 
+// outputName is the flag that names where results go.
+const outputName = "output"
+
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
 	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", deviceName,
-	"format", "limit", "fields", "budget", "width", "output", "progress", "quiet", "memory-limit", "repair-order",
+	"format", "limit", "fields", "budget", "width", outputName, "progress", "quiet", "memory-limit", "repair-order",
 }
 
 // flagSet defines the program's own flags and its common ones into env.
@@ -91,7 +94,7 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		p.formatFlags(fs, env)
 	}
 	if has(OutputFlag) {
-		OutputFile(fs, &env.Output, "output", "`FILE`: write the results to it (default: stdout)")
+		OutputFile(fs, &env.Output, outputName, "`FILE`: write the results to it (default: stdout)")
 	}
 	if has(ProgressFlag) {
 		fs.Var(&env.Progress, "progress", "show progress on stderr: true, false, auto")

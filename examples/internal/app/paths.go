@@ -83,13 +83,21 @@ type named struct {
 func checkPaths(flags *flag.FlagSet, args []string, stdin io.Reader) error {
 	var ins []named
 	outs := outputs(flags)
+	var err error
 	flags.Visit(func(f *flag.Flag) {
-		if _, ok := f.Value.(*outputPath); !ok && isPath(f) {
+		if o, ok := f.Value.(*outputPath); ok {
+			if *o.path == stdio && f.Name != outputName {
+				err = fmt.Errorf("--%s -: standard output has the results: name a file", f.Name)
+			}
+		} else if isPath(f) {
 			for _, v := range paths(f.Value) {
 				ins = append(ins, spellings("--"+f.Name, v)...)
 			}
 		}
 	})
+	if err != nil {
+		return err
+	}
 	for _, a := range args {
 		ins = append(ins, spellings("the argument", a)...)
 	}

@@ -32,21 +32,22 @@ func TestNoOutputReplacesAnInput(t *testing.T) {
 	for name, c := range map[string]struct {
 		args, says string // says is "" where the program must run
 	}{
-		"trace":               {"--trace in.json --output in.json", "--output in.json is read by --trace"},
-		"other spelling":      {"--trace in.json --html ./sub/../in.json", "is read by --trace"},
-		"symbolic link":       {"--trace in.json --html soft", "--html soft is read by --trace"},
-		"hard link":           {"--trace hard --output in.json", "is read by --trace"},
-		"config":              {"--trace in.json --config old.txt --html old.txt", "is read by --config"},
-		"argument":            {"--html in.json in.json", "is read by the argument"},
-		"labelled, in list":   {"--also a=old.txt --also b=in.json --output in.json", "is read by --also"},
-		"trace of directory":  {"--trace sub --output sub/r0.trace.json", "is read by --trace"},
-		"two outputs":         {"--output new --html ./new", "--html and --output both write new"},
-		"two old outputs":     {"--output soft --html in.json", "both write"},
-		"new beside":          {"--trace in.json --output new --html new2", ""},
-		"old report":          {"--trace in.json --output old.txt", ""},
-		"report in directory": {"--trace sub --output sub/report.md", ""},
-		"devices":             {"--output /dev/null --html /dev/null --trace /dev/null", ""},
-		"standard output":     {"--trace in.json --output -", ""},
+		"trace":                {"--trace in.json --output in.json", "--output in.json is read by --trace"},
+		"other spelling":       {"--trace in.json --html ./sub/../in.json", "is read by --trace"},
+		"symbolic link":        {"--trace in.json --html soft", "--html soft is read by --trace"},
+		"hard link":            {"--trace hard --output in.json", "is read by --trace"},
+		"config":               {"--trace in.json --config old.txt --html old.txt", "is read by --config"},
+		"argument":             {"--html in.json in.json", "is read by the argument"},
+		"labelled, in list":    {"--also a=old.txt --also b=in.json --output in.json", "is read by --also"},
+		"trace of directory":   {"--trace sub --output sub/r0.trace.json", "is read by --trace"},
+		"two outputs":          {"--output new --html ./new", "--html and --output both write new"},
+		"two old outputs":      {"--output soft --html in.json", "both write"},
+		"new beside":           {"--trace in.json --output new --html new2", ""},
+		"old report":           {"--trace in.json --output old.txt", ""},
+		"report in directory":  {"--trace sub --output sub/report.md", ""},
+		"devices":              {"--output /dev/null --html /dev/null --trace /dev/null", ""},
+		"standard output":      {"--trace in.json --output -", ""},
+		"no file of that name": {"--html -", "--html -: standard output has the results"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

@@ -39,8 +39,9 @@ func LayerBreakdown() app.Program {
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "`NUMBER`: forward pass (default: the steady one)")
-			fs.IntVar(&o.layer, "layer", 0, "`NUMBER`: layer to break down (default: a typical one)")
-			fs.IntVar(&o.compare, "compare-layer", 0, "`NUMBER`: layer of the same pass to compare with")
+			fs.IntVar(&o.layer, "layer", 0,
+				"`LAYER`: number of the layer, -1 the last of a pass without a start (default: typical)")
+			fs.IntVar(&o.compare, "compare-layer", 0, "`LAYER`: layer of the same pass to compare with")
 			fs.StringVar(&o.mapping, "mapping-input", "",
 				"`FILE`: eager or graph-capture trace of the model: shapes and modules")
 			fs.BoolVar(&o.force, "force-mapping", false,

@@ -98,7 +98,7 @@ func TestLayerBreakdownErrors(t *testing.T) {
 		says string
 	}{
 		{"--layer 8", 1, "pass 2 has layers 0…7"},
-		{"--layer -1", 2, "want no negative number"},
+		{"--layer -1", 1, "layer -1 is out of range: pass 2 has layers 0…7"},
 		{"--fwd-pass 9", 1, "the trace has passes 0 to 4"},
 		{"--compare-layer 8", 1, "--compare-layer"},
 		{"--mapping-input absent.json", 1, "--mapping-input"},
@@ -152,5 +152,14 @@ func TestLayerBreakdownDefaultLayerIsTypical(t *testing.T) {
 	if got := wall(t, "--trace", trace); math.Abs(got-median) > 0.01*median ||
 		first < 1.1*median {
 		t.Errorf("%g µs, want about %g; the first layer takes %g", got, median, first)
+	}
+}
+
+// TestBreakdownCountsFromTheEnd: layers of a pass without its start have negative numbers, as strata layers lists them.
+func TestBreakdownCountsFromTheEnd(t *testing.T) {
+	for _, path := range testdata.SharedGlob(t, "traces/other/jax-conv-mi300.xplane.pb") {
+		if r := apptest.MustRun(t, LayerBreakdown(), path, "--layer", "-2"); !strings.HasPrefix(r.Stdout, "Layer -2 of ") {
+			t.Errorf("begins with %.60q", r.Stdout)
+		}
 	}
 }
