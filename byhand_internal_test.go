@@ -265,7 +265,7 @@ func TestPageOfTriageByHand(t *testing.T) {
 			SharePct:       10,
 			ExclusiveRatio: .4, BoundNS: 1e5, BoundPct: 2.5, Recommendation: "do"}},
 		Fuse: []triage.FuseRow{{Pattern: "P", State: triage.StateAvailable, Confidence: triage.Possible, RelatedUS: 30,
-			SharePct: 1.2, Occurrences: 4, EstimatedGainUS: 20, GainPct: .5,
+			SharePct: 1.2, Occurrences: 4, EstimatedGainUS: .5, GainPct: .5,
 			Evidence: []triage.Share{{Kernel: "k", Label: "l",
 				Launches: 8}}}, {Pattern: "Q", State: triage.StateActive}},
 		Slow: []triage.SlowRow{{Kernel: "s", GPUTimeNS: 3e5, SharePct: 12, Launches: 6, FloorNS: 1e5, Reason: "why",
@@ -296,7 +296,7 @@ func TestPageOfTriageByHand(t *testing.T) {
 		"100 µs [100000] | 2.5 [2.5] | do")
 	same(t, "fused paths", drawn(out[2].Tables[0]),
 		"P | available |  | Candidate | 30.0 µs [30000] | 1.2 [1.2] | 4 [4] | "+
-			"20.0 µs [20000] | ≤ 0.5% [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
+			"500 ns [500] | ≤ 0.5% [0.5] | /8 × l | ", "Q | active |  |  | 0 | 0.0 | 0 | - [-1] | - [-1] |  | ")
 	same(t, "slow kernels", drawn(out[3].Tables[0]),
 		"s | 300 µs [300000] | 12.0 [12] | 6 [6] | 200 µs [200000] | why | pad",
 		"t | 100 µs [100000] | 0.0 | 0 | - [-1] |  | ", "u | 3 ns [3] | 0.0 | 0 | 2 ns [2] |  | ")
@@ -518,6 +518,10 @@ func TestSentenceOfAReport(t *testing.T) {
 			t.Errorf("idle for %v of a second: %q, want %q", c.idle, got, c.want)
 		}
 	}
+	lost := &Report{Wall: 1000, LostTime: 100, IdleTime: 99, GPUTime: 1, parts: []*reportPart{p}}
+	if got, want := lost.sentence(), "The GPU is busy 80.1% of step time. Records are missing for 10.0% of it."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	capture := &Report{Wall: time.Second, GPUTime: 1, parts: []*reportPart{p},
 		Passes: []ReportPass{{Stage: layer.StageCapture}}}
 	if got, want := capture.sentence(), "This window captures graphs."; !strings.HasPrefix(got, want) {
@@ -604,6 +608,8 @@ func TestMeansThatOnePassDecides(t *testing.T) {
 		{"a tenth", []time.Duration{9 * ms, 9 * ms, 9 * ms, 9 * ms, 14 * ms}, "", 0},
 		{"more", []time.Duration{9 * ms, 9 * ms, 9 * ms, 9 * ms, 14*ms + 100*us},
 			"the mean step (decode) depends on one pass: pass 4 takes 14.1 ms, the median of its 4 peers 9.00 ms", 0},
+		{"the middle of four", []time.Duration{7 * ms, 8 * ms, 9 * ms, 10 * ms, 20 * ms},
+			"the mean step (decode) depends on one pass: pass 4 takes 20.0 ms, the median of its 4 peers 9.00 ms", 0},
 		{"shorter", []time.Duration{10 * ms, 10 * ms, 10 * ms, 10 * ms, 4 * ms},
 			"the mean step (decode) depends on one pass: pass 4 takes 4.00 ms, the median of its 4 peers 10.0 ms", 0},
 	} {
@@ -666,6 +672,14 @@ func TestFiguresOfAPage(t *testing.T) {
 		"3.50 ms GPU busy", "1.50 ms idle", "3.00 ms floor at least",
 		"2 requests, 1 token, language model: 32 layers, tower: 12 layers, "+
 			"3 passes, 0 kernels")
+	for n, want := range map[int]string{0: "", 1: "1.00 ms per prefill step of the language model"} {
+		r.Passes = []ReportPass{{Index: 2, Stage: layer.StagePrefill, Wall: ms}}[:n]
+		m.d.Steady.Pass, p = 2, &page.Page{}
+		r.stepFigures(p, m)
+		if n == 0 && len(p.Figures) > 0 || n > 0 && (len(p.Figures) == 0 || p.Figures[0].Value+" "+p.Figures[0].Name != want) {
+			t.Errorf("%d passes: %+v, want %q first", n, p.Figures, want)
+		}
+	}
 }
 
 // TestIssueByHand: at most five findings with a size, and codes of at most six remarks.
@@ -702,6 +716,13 @@ func TestIssueByHand(t *testing.T) {
 	if r.Findings = nil; r.WriteIssue(&b, "") != nil || strings.Contains(b.String(), "strata explain") ||
 		!strings.Contains(b.String(), "No finding above 1% of step time.\n") {
 		t.Errorf("without findings:\n%s", b.String())
+	}
+	for n, want := range map[int]int{0: 0, 1: 1} {
+		b.Reset()
+		r.Findings = []finding.Finding{f}[:n]
+		if err := r.WriteIssue(&b, ""); err != nil || strings.Count(b.String(), "    strata explain fusion\n") != want {
+			t.Errorf("%d findings: %v\n%s", n, err, b.String())
+		}
 	}
 }
 

@@ -604,9 +604,7 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, old []c
 		Colours: map[string]string{}, Inputs: append(slices.Clone(r.Traces), r.MappingTraces...)}
 	worst := trace.HealthOK
 	for _, n := range r.Health {
-		if n.Status.Compare(worst) > 0 {
-			worst = n.Status
-		}
+		worst = slices.MaxFunc([]trace.HealthStatus{worst, n.Status}, trace.HealthStatus.Compare)
 		addRemarks(p, n.Findings, filepath.Base(n.Trace)+": ")
 	}
 	p.Health.Status = worst

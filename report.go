@@ -452,9 +452,7 @@ func (p *reportPart) choose() {
 func (r *Report) sumUp() {
 	for i, p := range r.parts {
 		h := &p.a.Health
-		if h.Status.Compare(r.Health) > 0 {
-			r.Health = h.Status
-		}
+		r.Health = slices.MaxFunc([]trace.HealthStatus{r.Health, h.Status}, trace.HealthStatus.Compare)
 		if len(h.Findings) > 0 {
 			r.HealthNotes = append(r.HealthNotes, triage.HealthNote{Trace: p.name, Status: h.Status,
 				Findings: h.Findings})

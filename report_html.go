@@ -227,7 +227,8 @@ func waterfalls(l *roofline.Report) page.Section {
 		whole := cmp.Or(p.Wall, p.Floor)
 		f := page.Waterfall{Label: passTitle(p.Index, p.Stage),
 			Total: table.Duration(whole), Max: float64(whole)}
-		at, unknown := 0.0, time.Duration(0)
+		var at float64
+		var unknown time.Duration
 		for _, x := range p.Waterfall {
 			if x.Time == 0 {
 				continue

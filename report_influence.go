@@ -64,7 +64,8 @@ func (r *Report) checkMeans(p *reportPart) (few []string) {
 			}
 			continue
 		}
-		pass, peers, usual, moved := -1, 0, time.Duration(0), time.Duration(0)
+		var pass, peers int
+		var usual, moved time.Duration
 		for _, same := range byWork {
 			slices.SortFunc(same, func(a, b int) int { return cmp.Or(cmp.Compare(p.wall[a], p.wall[b]), a-b) })
 			for _, at := range []int{0, len(same) - 1} {
@@ -130,7 +131,8 @@ func (r *Report) checkLargest(p *reportPart, pass int) {
 			}
 		}
 	}
-	whole, second := sums[top], time.Duration(0)
+	var second time.Duration
+	whole := sums[top]
 	for at, d := range sums {
 		if at != top {
 			second = max(second, d)
@@ -149,7 +151,8 @@ func (r *Report) checkLargest(p *reportPart, pass int) {
 		}
 		slices.Sort(took)
 		n := len(took) - 1
-		longest, others := took[n], time.Duration(0)
+		var others time.Duration
+		longest := took[n]
 		for _, d := range took[:n] {
 			others += d
 		}

@@ -82,7 +82,8 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	if list := newest.Ranks(); len(list) > 0 && list[0].Part == list[len(list)-1].Part {
+	list := newest.Ranks()
+	if !slices.ContainsFunc(list, func(x fleet.Rank) bool { return x.Part != list[0].Part }) {
 		o.Ranks = list
 	}
 	rep, err := r.representative(ctx, d, o)
