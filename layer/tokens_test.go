@@ -151,7 +151,13 @@ const tokensLayers = 6
 
 func (c *tokensCase) build() *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
-	at, corr := int64(1000), uint64(1)
+	c.add(b, 0, tokensLayers, "64x8_64x16_4x1")
+	return built.Trace(b)
+}
+
+// add adds the n-th pass of a trace, of a model of so many layers whose first product runs so large tiles.
+func (c *tokensCase) add(b *trace.Builder, n int64, layers int, tiles string) {
+	at, corr := 1000+20_000*n, uint64(1+10_000*n)
 	call := func(name string) {
 		corr++
 		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr,
@@ -172,9 +178,9 @@ func (c *tokensCase) build() *trace.Trace {
 		b.Add(e)
 	}
 	kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", 4)
-	for range tokensLayers {
+	for range layers {
 		kernel("void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", c.norm)
-		kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 132)
+		kernel("nvjet_tst_"+tiles+"_v_bz_TNT", 132)
 		kernel("void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", c.rope)
 		kernel("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>(P)", c.kv)
 		for _, n := range c.attention {
@@ -190,7 +196,39 @@ func (c *tokensCase) build() *trace.Trace {
 		kernel("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT", 132)
 	}
 	kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 1)
-	return built.Trace(b)
+}
+
+// TestStagesAreOfOneModel: that passes of one model decode a token each says nothing of those of another
+// one of the trace, and all of those of the same model.
+func TestStagesAreOfOneModel(t *testing.T) {
+	const any = "void flash::flash_fwd_splitkv_kernel<T>(P)"
+	one := tokensCase{norm: 1, rope: 1, kv: 1, act: 1, attention: []string{any}}
+	many := tokensCase{norm: 117, rope: 117, kv: 117, act: 117, attention: []string{any}}
+	for _, c := range []struct {
+		layers int // of the model that runs many tokens
+		tiles  string
+		want   layer.Stage
+	}{{tokensLayers, "64x8_64x16_4x1", layer.StagePrefill}, {10, "256x128_32x4_2x1", layer.StageUnknown}} {
+		b := trace.NewBuilder(trace.Options{})
+		for n := range int64(8) {
+			if n < 4 {
+				one.add(b, n, tokensLayers, "64x8_64x16_4x1")
+			} else {
+				many.add(b, n, c.layers, c.tiles)
+			}
+		}
+		d := analyze(t, built.Trace(b), layer.Options{})
+		if len(d.Passes) != 8 || len(d.Models) != 1+c.layers/10 {
+			t.Fatalf("%d layers: %d passes of %d models", c.layers, len(d.Passes), len(d.Models))
+		}
+		for p := range d.Passes {
+			fp := &d.Passes[p]
+			if want := []layer.Stage{layer.StageDecode, c.want}[p/4]; fp.Stage != want {
+				t.Errorf("%d layers, pass %d of model %d and %d tokens: %s, want %s", c.layers, p, fp.Model, fp.Tokens, fp.Stage,
+					want)
+			}
+		}
+	}
 }
 
 // TestStagesOfLaunches: where a model that writes a cache is replayed whole and launched one by one for far longer
