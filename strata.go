@@ -223,6 +223,9 @@ func (o *Options) of(path string, atOnce int) trace.Options {
 	return t
 }
 
+// AnotherRank is why a file of another rank than the one that is read was not.
+const AnotherRank = "another rank"
+
 // why says why a file was not chosen.
 func why(f trace.File, chosen []trace.File) string {
 	same := func(pass func(c trace.File) bool) bool { return slices.ContainsFunc(chosen, pass) }
@@ -234,7 +237,7 @@ func why(f trace.File, chosen []trace.File) string {
 	case f.Partial:
 		return "it was not written to its end"
 	case !same(func(c trace.File) bool { return c.Rank == f.Rank }):
-		return "another rank"
+		return AnotherRank
 	case same(func(c trace.File) bool { return c.Rank == f.Rank && c.Stage == f.Stage && c.ModTime.Before(f.ModTime) }):
 		return "in another directory"
 	case same(func(c trace.File) bool { return c.Rank == f.Rank && c.Stage == f.Stage }):

@@ -489,6 +489,36 @@ func TestQueuedBehindWhatWasNotRecorded(t *testing.T) {
 	}
 }
 
+// TestWaitsThatNothingShowsAreUncertain: queued work that starts late may wait for an event of which only the call is
+// recorded; where no stream waits for any, nothing shows what it waits for, and a GPU clock that jumps looks the same.
+func TestWaitsThatNothingShowsAreUncertain(t *testing.T) {
+	for _, events := range []bool{false, true} {
+		tl := hosttest.NewTimeline()
+		tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, 0, 9000)
+		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 1, 1, 6)
+		if events {
+			tl.Event(event.Runtime, "cudaStreamWaitEvent", 0, 0, 7, 8)
+		}
+		for i, at := range []int64{10, 20, 5030, 5040} { // one replay
+			tl.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at * 1000, Stream: 7, Duration: 10_000, Process: 1,
+				Scope: "a", Correlation: 1, GraphNode: uint64(i + 1)})
+		}
+		want := map[bool]finding.Band{false: finding.Low, true: finding.Medium}[events]
+		seen := false
+		for _, f := range judged(t, tl.Finish()).Findings {
+			if f.Cause != finding.Dependency {
+				continue
+			}
+			if seen = true; f.Confidence != want {
+				t.Errorf("events %t: confidence %s, want %s: %+v", events, f.Confidence, want, f)
+			}
+		}
+		if !seen {
+			t.Errorf("events %t: no finding of a late start", events)
+		}
+	}
+}
+
 // TestOneStepFromACold: a lone step that the host launches in less time than the GPU takes for it decides nothing; one
 // that takes the host longer does, and so do several steps.
 func TestOneStepFromACold(t *testing.T) {

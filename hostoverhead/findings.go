@@ -35,8 +35,11 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 			Size:       size(c.StepsNS, func(s *timeSum) int64 { return s.idle[c.Cause] }),
 			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
 			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect, record)}
-		if c.Cause == finding.UnknownCause {
+		switch {
+		case c.Cause == finding.UnknownCause, c.Names[0].Name == details[detailStalled]: // nothing shows what is waited for
 			f.Confidence = finding.Low
+		case c.Cause == finding.Dependency:
+			f.Confidence = finding.Medium
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where

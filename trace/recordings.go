@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/internal/framework"
 )
@@ -31,8 +32,9 @@ var (
 
 // Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files belong
 // together that differ by rank and stage alone, and by a time that each rank took for itself, also in several folders.
-// Where a rank would be there twice, the folder, that time or the data-parallel replica separates recordings. Merged
-// files and left-overs of killed servers count only where there is nothing else.
+// Where a rank would be there twice, the folder, that time or the data-parallel replica separates recordings, and files
+// of two folders that were written an hour or more apart are of two. Merged files and left-overs of killed servers count
+// only where there is nothing else.
 func Recordings(root string, files []File) []Recording {
 	root = filepath.Clean(root)
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.External })
@@ -49,7 +51,7 @@ func Recordings(root string, files []File) []Recording {
 			folders[folder(root, f)] = append(folders[folder(root, f)], f)
 		}
 		unranked := func(f File) bool { return f.Rank < 0 }
-		if len(folders) > 1 && !rankTwice(list) && !slices.ContainsFunc(list, unranked) {
+		if len(folders) > 1 && !rankTwice(list) && !slices.ContainsFunc(list, unranked) && !hoursApart(folders) {
 			out = append(out, apart(name, list)...)
 			continue
 		}
@@ -84,6 +86,24 @@ func folder(root string, f File) string {
 		return ""
 	}
 	return filepath.ToSlash(dir)
+}
+
+// hoursApart reports whether an hour or more passed between the files of some folders and those of the others: the ranks
+// of a run write theirs within minutes. Files whose times are not known say nothing.
+func hoursApart(folders map[string][]File) bool {
+	var written []time.Time
+	for _, list := range folders {
+		if at := slices.MinFunc(list, newestFirst).ModTime; !at.IsZero() {
+			written = append(written, at)
+		}
+	}
+	slices.SortFunc(written, time.Time.Compare)
+	for i := range written[min(1, len(written)):] {
+		if written[i+1].Sub(written[i]) >= time.Hour {
+			return true
+		}
+	}
+	return false
 }
 
 // rankTwice reports whether two files of one name are of the same rank and stage.

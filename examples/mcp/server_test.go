@@ -27,6 +27,7 @@ func files(t *testing.T) (root string) {
 	for name, shared := range map[string]string{"decode.json.gz": "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "vllm/mixed.json.gz": "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
 		"ranks/1-TP-0.trace.json.gz": "traces/torch/train-pair-rank-0.json.gz",
 		"ranks/1-TP-1.trace.json.gz": "traces/torch/train-pair-rank-1.json.gz",
+		"config.json":                "configs/qwen3-8b.json",
 		"../secret/x.json.gz":        "traces/torch/hf-bert-small-eager-h100.json.gz"} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -128,6 +129,7 @@ func TestEveryTool(t *testing.T) {
 		{"floor", args{"file": "decode.json.gz"}, `"strata.light/2"`},
 		{"host", args{"file": "decode.json.gz"}, `"verdict"`},
 		{"compare", args{"file": "vllm/mixed.json.gz", "against": "decode.json.gz"}, `"not-comparable"`},
+		{"compare", args{"file": "decode.json.gz", "against": "decode.json.gz", "config": "config.json"}, `"verdict"`},
 		{"fleet", args{"files": []string{"ranks"}}, `"schema"`},
 		{"explain", args{"topic": "host-idle"}, "Idle GPU"},
 		{"explain", args{"topic": "report.findings"}, "Findings"},

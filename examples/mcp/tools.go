@@ -76,7 +76,7 @@ var tools = []tool{
 	{name: "host", about: "Is the CPU the bottleneck, and what does it do?", takes: []string{"!file", "fields"},
 		command: []string{"host"}},
 	{name: "compare", about: "What changed between two runs, beyond noise.",
-		takes: []string{"!file", "!against", "fields"}, command: []string{"compare"}},
+		takes: []string{"!file", "!against", "config", "fields"}, command: []string{"compare"}},
 	{name: "fleet", about: "Ranks of a run: who waits for whom, what is missing.", takes: []string{"!files", "fields"},
 		command: []string{"fleet"}},
 	{name: "explain", about: "What a kind, cause, document or field means.", takes: []string{"topic"}, explain: true},
@@ -145,9 +145,16 @@ type named struct{ flag, name string }
 
 // files are the files that the tool reads.
 func (t *tool) files(a *arguments) (out []named) {
+	config := func(flag string) {
+		if a.Config != "" {
+			out = append(out, named{flag, a.Config})
+		}
+	}
 	switch t.command[0] {
 	case "compare":
-		return []named{{"--a", a.Against}, {"--b", a.File}}
+		out = []named{{"--a", a.Against}, {"--b", a.File}}
+		config("--a-config") // which side B has, too
+		return out
 	case "fleet":
 		for _, f := range a.Files {
 			out = append(out, named{"", f})
@@ -158,9 +165,7 @@ func (t *tool) files(a *arguments) (out []named) {
 	if a.Against != "" {
 		out = append(out, named{"--against", a.Against})
 	}
-	if a.Config != "" {
-		out = append(out, named{"--config", a.Config})
-	}
+	config("--config")
 	return out
 }
 

@@ -98,6 +98,8 @@ func TestExitCodesAndStreams(t *testing.T) {
 				"anchor-opens (see hello -h)\n"},
 		{"negative number", []string{"--num-layers", "-1"}, 2, "",
 			"hello: --num-layers -1: want a positive number, or 0 to find it (see hello -h)\n"},
+		{"more layers than a model has", []string{"--num-layers", "999999"}, 2, "",
+			"hello: --num-layers 999999: want at most 4096 (see hello -h)\n"},
 		{"output in no directory", []string{"--output", filepath.Join("no", "such", "dir")}, 1, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,6 +49,8 @@ type Env struct {
 	Progress Switch
 	// Quiet is --quiet.
 	Quiet bool
+	// ReadsRanks says that the program reads the other ranks of a directory by itself.
+	ReadsRanks bool
 
 	// FailOn is --fail-on, AllowInconclusive the flag of that name; see [Env.Judge].
 	FailOn            Conditions

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/profile"
 )
 
 // Common is a set of common flags.
@@ -141,6 +142,9 @@ func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
 func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
 		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
+	}
+	if e.NumLayers > profile.MaxLayers {
+		return fmt.Errorf("--num-layers %d: want at most %d", e.NumLayers, profile.MaxLayers)
 	}
 	if err := e.checkCut(); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
@@ -118,9 +119,13 @@ func (e *Env) noteFiles(rec *strata.Recording) {
 	for _, p := range rec.Parts {
 		e.Notef("reading %s", p.Shown())
 	}
-	for i, u := range rec.NotRead {
+	left := rec.NotRead
+	if e.ReadsRanks {
+		left = slices.DeleteFunc(slices.Clone(left), func(u strata.Part) bool { return u.Why == strata.AnotherRank })
+	}
+	for i, u := range left {
 		if i == unreadNotes {
-			e.Notef("not read: %d more", len(rec.NotRead)-i)
+			e.Notef("not read: %d more", len(left)-i)
 			break
 		}
 		e.Notef("not read: %s (%s); name it with --trace", u.Shown(), u.Why)

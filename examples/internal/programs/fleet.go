@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -45,7 +46,15 @@ func (o *fleetOptions) flags(fs *flag.FlagSet) {
 	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file from number I on, counted from 0")
 	fs.StringVar(&o.keep, "keep", "", "`DIR`: cache digests in DIR; skip files whose digest is up to date")
 	fs.StringVar(&o.commit, "commit", "", "`COMMIT`: write it into the digests, for trends")
-	fs.StringVar(&o.date, "date", "", "`DATE`: write it into the digests, for trends")
+	fs.Func("date", "`DATE`: write it into the digests, for trends: 2026-01-31", func(s string) error {
+		o.date = s
+		for _, layout := range []string{time.DateOnly, time.DateTime, time.RFC3339} {
+			if _, err := time.Parse(layout, s); err == nil {
+				return nil
+			}
+		}
+		return errors.New("want a date such as 2026-01-31 or 2026-01-31T12:00:00Z")
+	})
 	app.Strict(fs, &o.strict)
 }
 

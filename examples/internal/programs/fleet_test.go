@@ -240,6 +240,17 @@ func TestFleetUsage(t *testing.T) {
 	}
 }
 
+// TestDatesOfDigests: runs are sorted by their date, so that what is none is refused.
+func TestDatesOfDigests(t *testing.T) {
+	dir := rankFiles(t, smallFleet())
+	for date, code := range map[string]int{"zzz": app.ExitUsage, "2026-1-2": app.ExitUsage, "2026-02-30": app.ExitUsage,
+		"2026-01-02": app.ExitOK, "2026-01-02T03:04:05+02:00": app.ExitOK} {
+		if r := apptest.Run(t, Digest(), dir, "--date", date); r.Code != code {
+			t.Errorf("--date %s: %d, %s", date, r.Code, r.Stderr)
+		}
+	}
+}
+
 // TestFleetTrend: digests of six nights, with a longer attention since the fourth.
 func TestFleetTrend(t *testing.T) {
 	dir := t.TempDir()

@@ -103,6 +103,7 @@ func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roof
 	if err != nil {
 		return nil, nil, err
 	}
+	env.ReadsRanks = o.ranks
 	t, err := env.Load(ctx, trace.Options{})
 	if err != nil {
 		return nil, nil, err

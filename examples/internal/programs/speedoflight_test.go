@@ -176,7 +176,11 @@ func TestSpeedOfLightAllRanksAndHTML(t *testing.T) {
 	html := filepath.Join(dir, "out.html")
 	args := []string{"--trace", dir, "--config", llama(t), "--tp", "4"}
 	alone := apptest.MustRun(t, SpeedOfLight(), args...).Stdout
-	both := apptest.MustRun(t, SpeedOfLight(), append(args, "--all-ranks", "--html", html)...).Stdout
+	read := apptest.MustRun(t, SpeedOfLight(), append(args, "--all-ranks", "--html", html)...)
+	if strings.Contains(read.Stderr, "not read") {
+		t.Errorf("both ranks were read: %s", read.Stderr)
+	}
+	both := read.Stdout
 	for _, c := range []struct {
 		out, want string
 	}{{alone, "communication: transfer and waiting"}, {both, "what the shortest of 2 ranks takes"},
