@@ -33,8 +33,8 @@ var (
 // Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files belong
 // together that differ by rank and stage alone, and by a time that each rank took for itself, also in several folders.
 // Where a rank would be there twice, the folder, that time or the data-parallel replica separates recordings, and files
-// of two folders that were written an hour or more apart are of two. Merged files and left-overs of killed servers count
-// only where there is nothing else.
+// of two folders that were written an hour or more apart are of two. Merged files and left-overs of killed servers
+// count only where there is nothing else.
 func Recordings(root string, files []File) []Recording {
 	root = filepath.Clean(root)
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.External })
@@ -88,8 +88,8 @@ func folder(root string, f File) string {
 	return filepath.ToSlash(dir)
 }
 
-// hoursApart reports whether an hour or more passed between the files of some folders and those of the others: the ranks
-// of a run write theirs within minutes. Files whose times are not known say nothing.
+// hoursApart reports whether an hour or more passed between the files of some folders and those of the others: ranks of
+// a run write theirs within minutes. Files whose times are not known say nothing.
 func hoursApart(folders map[string][]File) bool {
 	var written []time.Time
 	for _, list := range folders {
