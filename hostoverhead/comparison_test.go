@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -210,6 +211,34 @@ func TestHandoffOfOneRun(t *testing.T) {
 			op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
 			t.Errorf("frames %v: %+v", named, op)
 		}
+	}
+}
+
+// TestProfilerIsNoWorkOfTheHost: its functions, and what they call, are no operations; what runs after them is.
+func TestProfilerIsNoWorkOfTheHost(t *testing.T) {
+	tl := hosttest.NewTimeline()
+	for i := range int64(2) {
+		at := i * 1000
+		tl.Event(event.Annotation, "step[DECODE bs=8]", 0, 0, at, at+990)
+		tl.Event(event.Frame, "server.py(12): schedule", 0, 0, at+1, at+900)
+		tl.Event(event.Frame, "torch/profiler/profiler.py(235): stop_trace", 0, 0, at+2, at+600)
+		tl.Event(event.Frame, "torch/cuda/__init__.py(975): synchronize", 0, 0, at+3, at+500)
+		tl.Event(event.Frame, "torch/autograd/profiler.py(757): __exit__", 0, 0, at+601, at+650)
+		tl.Event(event.Frame, "torch/cuda/__init__.py(1): current_stream", 0, 0, at+660, at+670)
+		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, at+710, at+714)
+		tl.Event(event.Kernel, "gemm", 0, int(i)+1, at+716, at+980)
+	}
+	run, err := hostoverhead.Breakdown(t.Context(), analyzed(t, tl.Finish()), hostoverhead.BreakdownOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range run.Operations {
+		got = append(got, o.Name)
+	}
+	want := []string{"server.py: schedule", "torch/cuda/__init__.py: current_stream"}
+	if !slices.Equal(got, want) {
+		t.Errorf("operations %q, want %q", got, want)
 	}
 }
 

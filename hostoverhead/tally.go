@@ -159,13 +159,18 @@ func (t *tally) addRanges() {
 	t.addFrames()
 }
 
-// addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of
-// which is read once.
+// addFrames adds the Python frames that start in a steady step, without the profiler's own and what these call: they
+// are no work of the program. There are millions, of a few hundred names, each of which is read once.
 func (t *tally) addFrames() {
 	byID := make([]*tallied, t.w.t.NumNames())
+	ofProfiler := names.ByName(t.w.t, names.OfProfiler)
+	profiled := map[trace.ThreadIndex]trace.Time{} // up to here
 	for e := range t.w.events(event.LanePython) {
+		if ofProfiler(e.NameID()) {
+			profiled[e.Thread()] = max(profiled[e.Thread()], e.End())
+		}
 		i := t.at(e.Start())
-		if i < 0 {
+		if i < 0 || e.Start() < profiled[e.Thread()] {
 			continue
 		}
 		o := byID[e.NameID()]

@@ -56,6 +56,12 @@ var operator = regexp.MustCompile(`^[a-z_][a-z0-9_]*::[a-z0-9_.]+$`)
 // Operator reports whether a name is that of a PyTorch operator: "aten::mm", "sgl_kernel::rmsnorm.default".
 func Operator(name string) bool { return operator.MatchString(name) }
 
+// OfProfiler reports whether a frame is one of torch.profiler's own functions.
+func OfProfiler(frame string) bool {
+	source, _ := SplitFrame(frame)
+	return strings.Contains(source, "torch/profiler/") || strings.Contains(source, "torch/autograd/profiler")
+}
+
 // SplitFrame parts "file.py(12): function" into "file.py(12)" and "function".
 func SplitFrame(name string) (source, function string) {
 	if i := strings.Index(name, "): "); i > 0 {
