@@ -159,8 +159,8 @@ func (t *tally) addRanges() {
 	t.addFrames()
 }
 
-// addFrames adds the Python frames that start in a steady step, without the profiler's own and what these call: they
-// are no work of the program. There are millions, of a few hundred names, each of which is read once.
+// addFrames adds the Python frames that start in a steady step, without the profiler's own and what these call, which
+// are no work of the program. There are millions, of a few hundred names, and each name is read once.
 func (t *tally) addFrames() {
 	byID := make([]*tallied, t.w.t.NumNames())
 	ofProfiler := names.ByName(t.w.t, names.OfProfiler)
