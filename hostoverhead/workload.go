@@ -183,7 +183,8 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 func (w *workload) newDevice(dev *layer.Device) *deviceWork {
 	n := dev.NumKernels()
 	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n),
-		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n), heads: map[trace.StreamID]int32{}}
+		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n), kernels: make([]interval.Span, 0, n),
+		heads: map[trace.StreamID]int32{}}
 	end := int64(math.MinInt64) // of the kernels that do not exchange data
 	for k := range dev.Kernels() {
 		e, f := k.Event(), k.Facts()

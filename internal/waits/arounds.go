@@ -35,7 +35,7 @@ func (n *Names) Around(id trace.NameID) Around {
 }
 
 // HasMeaning reports whether waits within a range or frame have a meaning of their own.
-func (n *Names) HasMeaning(id trace.NameID) bool { return n.Around(id) != Around{} }
+func (n *Names) HasMeaning(id trace.NameID) bool { return !n.none[id] && n.Around(id) != Around{} }
 
 // Part is what a range, frame or call is in an event loop.
 func (n *Names) Part(id trace.NameID) Part {

@@ -190,14 +190,13 @@ func (r *run) window() []int32 {
 // runsOf finds the maximal runs of a stream, and the places where two borders follow each other. A run ends with its
 // pass.
 func runsOf(q *sequence, sorts []runSort) (out []run) {
-	var cur run
+	members := make([]int32, 0, len(q.Kernels)) // not of a run yet; those of runs lie before them
 	pass, before := int32(trace.None), int32(nowhere)
 	flush := func(after int32) {
-		if len(cur.members) > 0 || before != nowhere && after != nowhere {
-			cur.q, cur.before, cur.after = q, before, after
-			out = append(out, cur)
+		if n := len(members); n > 0 || before != nowhere && after != nowhere {
+			out = append(out, run{q: q, before: before, after: after, members: members[:n:n]})
+			members = members[n:]
 		}
-		cur = run{}
 	}
 	for i := range q.Kernels {
 		k := &q.Kernels[i]
@@ -212,7 +211,7 @@ func runsOf(q *sequence, sorts []runSort) (out []run) {
 			flush(int32(i))
 			before = int32(i)
 		default:
-			cur.members = append(cur.members, int32(i))
+			members = append(members, int32(i))
 		}
 	}
 	flush(nowhere)
