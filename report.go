@@ -169,8 +169,10 @@ type ReportPass struct {
 	Idle time.Duration `json:"idle_ns"`
 	Lost time.Duration `json:"not_recorded_ns,omitempty"`
 	// Floor is the least time that the pass can take; 0, and absent in JSON, where it is not known.
-	Floor  time.Duration `json:"floor_ns,omitempty"`
-	Layers int           `json:"layers"`
+	Floor time.Duration `json:"floor_ns,omitempty"`
+	// Covered is the share of the pass's GPU time that operators with a floor take: Floor is of these alone.
+	Covered float64 `json:"with_floor_share_of_gpu_time,omitempty"`
+	Layers  int     `json:"layers"`
 	// Kernels counts kernels, Activities copies and sets, too.
 	Kernels    int     `json:"kernels"`
 	Activities int     `json:"gpu_activities"`

@@ -15,8 +15,8 @@ import (
 func TestFloorsHaveTheirRows(t *testing.T) {
 	p := &reportPart{name: "x"}
 	r := &Report{parts: []*reportPart{p}, Passes: []ReportPass{{Index: 3}, {Index: 4}}}
-	if err := r.addFloors(p, []roofline.Pass{{Index: 4, Floor: 7}}); err != nil || r.Passes[1].Floor != 7 ||
-		r.Passes[0].Floor != 0 {
+	if err := r.addFloors(p, []roofline.Pass{{Index: 4, Floor: 7, Covered: 0.5}}); err != nil ||
+		r.Passes[1].Floor != 7 || r.Passes[1].Covered != 0.5 || r.Passes[0].Floor != 0 || r.Passes[0].Covered != 0 {
 		t.Errorf("%+v, %v", r.Passes, err)
 	}
 	if err := r.addFloors(p, []roofline.Pass{{Index: 5, Floor: 7}}); err == nil {

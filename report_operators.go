@@ -79,7 +79,7 @@ func (r *Report) addFloors(p *reportPart, floors []roofline.Pass) error {
 		if !ok {
 			return fmt.Errorf("strata: %s: floor of pass %d, which the report lacks", p.name, floors[k].Index)
 		}
-		r.Passes[at].Floor = floors[k].Floor
+		r.Passes[at].Floor, r.Passes[at].Covered = floors[k].Floor, floors[k].Covered
 	}
 	return nil
 }
