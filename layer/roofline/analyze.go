@@ -181,22 +181,20 @@ func steadyPass(d *layer.Device) int {
 	if d.Steady.Pass >= 0 && d.Steady.Pass < len(d.Passes) {
 		return d.Steady.Pass
 	}
-	best, longest, most := trace.None, trace.None, time.Duration(-1)
-	for p := range d.Passes {
-		fp := &d.Passes[p]
-		if fp.Partial == "" && fp.NumLayers > 0 && fp.Wall() > most {
-			best, most = p, fp.Wall()
+	longest := func(of func(*layer.ForwardPass) bool) int {
+		best := trace.None
+		for p := range d.Passes {
+			if fp := &d.Passes[p]; of(fp) && (best == trace.None || fp.Wall() > d.Passes[best].Wall()) {
+				best = p
+			}
 		}
+		return best
 	}
-	for p := range d.Passes {
-		if fp := &d.Passes[p]; best == trace.None && (most < 0 || fp.Wall() > d.Passes[longest].Wall()) {
-			longest, most = p, fp.Wall()
-		}
+	full := longest(func(fp *layer.ForwardPass) bool { return fp.Partial == "" && fp.NumLayers > 0 })
+	if full == trace.None {
+		return longest(func(*layer.ForwardPass) bool { return true })
 	}
-	if best == trace.None {
-		return longest
-	}
-	return best
+	return full
 }
 
 // GPUOf is the row of the table of GPUs that a device is, by its name and properties in the trace; nil where none is.

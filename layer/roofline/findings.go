@@ -416,12 +416,12 @@ func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
 	case products:
 		return r.productDefect(&w, k)
 	case attentionCore:
-		if w.Keys > 0 && w.Keys <= shortRows*keyBlock {
-			return defect{"Short sequences: attention far above its floor",
-				"Batch the sequences, or use an attention kernel for short rows."}
+		if w.Keys > shortRows*keyBlock {
+			return defect{attentionLow, "Try another attention backend."}
 		}
 		if w.Keys > 0 {
-			return defect{attentionLow, "Try another attention backend."}
+			return defect{"Short sequences: attention far above its floor",
+				"Batch the sequences, or use an attention kernel for short rows."}
 		}
 	case others:
 		return defect{bandwidthLow, "Fuse the operator with its producer, and keep its tensors contiguous."}

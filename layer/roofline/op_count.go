@@ -229,7 +229,7 @@ func (g *opGroup) contradicts(gpu *hardware.GPU) bool {
 		return true
 	}
 	memory := max(gpu.Bandwidth.Value, gpu.BusBandwidth.Value)
-	return memory > 0 && gpu.Bandwidth.Known() && g.floor.bound != boundLink &&
+	return gpu.Bandwidth.Known() && g.floor.bound != boundLink &&
 		(g.work.Bytes-2*float64(gpu.Cache))/memory > took
 }
 

@@ -108,8 +108,8 @@ func (in *Inputs) Stored(i int) float64 {
 	}
 	n := product(d)
 	for k, s := range in.Strides[i] {
-		if s == 0 && d[k] > 1 {
-			n /= float64(d[k])
+		if s == 0 {
+			n /= float64(max(1, d[k]))
 		}
 	}
 	return n

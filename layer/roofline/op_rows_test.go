@@ -70,6 +70,7 @@ var rowCases = []struct {
 	{"aten::matmul", "!h2x1x4x6 h3x6x5", 1440, 96 + 180 + 6*40, 0, 0},
 	{"aten::_scaled_mm", "!q4x6 q6x5 f4 f5 h5", 240, 24 + 30 + 16 + 20 + 10 + 20, 0, 0},
 	{"aten::_scaled_mm", "!q4x6 q6x5 f4 f5 h5 - =6", 240, 24 + 30 + 16 + 20 + 10 + 80, 0, 0},
+	{"aten::_scaled_mm", "!q4x6 h6x5 f4 f5 h5 - =6", 240, 24 + 60 + 16 + 20 + 10 + 80, 0, 0},
 	{"aten::_scaled_mm", "!x4x3 x3x5", 240, 12 + 15 + 20, 0, 0}, // two values an element
 	{"aten::matmul", "!f4x6 h6x5", 240, 96 + 60 + 80, 0, 0},
 	{"aten::_weight_int8pack_mm", "!f4x6 c5x6 h5", 240, 96 + 30 + 10 + 80, 0, 0},
@@ -125,6 +126,7 @@ var rowCases = []struct {
 	{"_C::paged_attention_v1", "f2x4x8 !h2x4x8 !h99x1x4x16x8 - - - l2x5 l2 =1", 256, 128 + 256 + 64, 256 * 5, 448 + 64*4},
 	{"_C::paged_attention_v1", "h2x4x8 !h2x4x8 !h99x16x2x8 - - - l3x5 l2 =16", 256, 256 + 128, 0, 0},
 	{"vllm::unified_attention", "!h3x32 h3x16 h3x16", 384, 576, 0, 0},
+	{"vllm::unified_attention", "!h3x32 q3x16 q3x16", 384, 576, 0, 0},
 	{"aiter::mha_varlen_fwd", "!h6x1x8 h6x1x8 h6x1x8 l2 - =6 - - - - - - =True", 21 * 32, 384, 21 * 32, 384},
 	{"aiter::mha_varlen_fwd", "!h6x1x8 h6x1x8 h6x1x8 l2 - =6 - - - - - - =False", 36 * 32, 384, 36 * 32, 384},
 	// 3 tokens of 4 heads of 8, two of keys: a token sees itself.

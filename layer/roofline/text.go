@@ -128,7 +128,7 @@ func (p printer) fall(s *Pass) {
 		table.Text("Remark"))
 	for _, w := range s.Waterfall {
 		if w.Time != 0 {
-			t.Row(w.Name, ms(w.Time), table.Percent(float64(w.Time), float64(max(whole, 1)), 1), w.Note)
+			t.Row(w.Name, ms(w.Time), table.Percent(float64(w.Time), float64(whole), 1), w.Note)
 		}
 	}
 	t.Rule()
@@ -291,7 +291,7 @@ func (p printer) passes(all []Pass) {
 	table.List(p.Writer, "Passes", all, len(all), func(s Pass) []string {
 		share := ""
 		if s.Floor > 0 {
-			share = table.Percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
+			share = table.Percent(float64(s.Floor), float64(s.Wall), 1)
 		}
 		return []string{strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall),
 			some(s.Floor, ms), share, some(s.PerToken, us), some(s.PerRequest, us), ms(s.after())}
