@@ -75,6 +75,8 @@ type Report struct {
 	Framework string `json:"framework,omitempty"`
 	GPU       string `json:"gpu,omitempty"`
 	Model     string `json:"model,omitempty"`
+	// AssumedModel is the model that floors rest on where nobody named one: see [roofline.Report.Assumed].
+	AssumedModel string `json:"assumed_model,omitempty"`
 	// Health says how far the figures can be trusted: that of the worst trace. HealthNotes are of the traces with
 	// findings.
 	Health      trace.HealthStatus  `json:"health"`
@@ -265,6 +267,7 @@ type reportPart struct {
 	copies []int                             // by pass: activities that are no kernels
 	chosen []int                             // passes whose operators are listed, one of a kind
 	types  map[layer.Place]profile.LayerType // of the layers of chosen passes
+	config *profile.Config                   // of the model, or of the one that is assumed; nil for none
 }
 
 // Analyze runs every analysis on a recording, each once, and ranks what they
@@ -360,7 +363,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 
 // newPart measures and chooses the passes of a GPU.
 func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
-	p := &reportPart{name: name, a: a, d: d, types: map[layer.Place]profile.LayerType{},
+	p := &reportPart{name: name, a: a, d: d, config: a.Config, types: map[layer.Place]profile.LayerType{},
 		wall: make([]time.Duration, len(d.Passes)), idle: make([]time.Duration, len(d.Passes)),
 		lost:   make([]time.Duration, len(d.Passes)),
 		copies: make([]int, len(d.Passes))}

@@ -302,7 +302,11 @@ func (r *Report) sentence() string {
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
 			took, each := f.Each()
-			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(took), each, f.Text)
+			what := f.Text
+			if f.Kind == finding.AboveFloor && r.AssumedModel != "" {
+				what += ", if the model is " + r.AssumedModel
+			}
+			text += fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(took), each, what)
 			break
 		}
 	}

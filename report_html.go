@@ -59,7 +59,7 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 	for _, t := range r.HealthNotes {
 		addRemarks(p, t.Findings, "")
 	}
-	p.Context = table.Known(r.Framework, r.Model, r.GPU)
+	p.Context = table.Known(r.Framework, r.modelInWords(), r.GPU)
 	if r.GPUTime > 0 {
 		p.Health.Coverage = table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1) + "% of GPU time explained"
 	}

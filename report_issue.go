@@ -28,7 +28,7 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 	row("strata", version)
 	row("Framework", r.Framework)
 	if !strings.ContainsAny(r.Model, `/\`) { // a path is private
-		row("Model", r.Model)
+		row("Model", r.modelInWords())
 	}
 	row("GPU", r.GPU)
 	row("Window", fmt.Sprintf("%s, %s of GPU time%s", table.Counted(len(r.Passes), "pass", "passes"),

@@ -36,6 +36,7 @@ func (r *Report) askLight(ctx context.Context, o ReportOptions) (*roofline.Repor
 	if p == nil {
 		return nil, nil
 	}
+	o.Light.Assume = true
 	light, err := roofline.Analyze(ctx, p.a, o.Light)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
@@ -52,7 +53,11 @@ func (r *Report) addLight() error {
 	for _, n := range light.Notes {
 		r.note("%s", n)
 	}
-	r.Model = cmp.Or(light.Model, r.Model)
+	if p.config = cmp.Or(p.config, light.AssumedConfig()); light.Assumed {
+		r.AssumedModel = light.Model
+	} else {
+		r.Model = cmp.Or(light.Model, r.Model)
+	}
 	if light.GPU != nil && r.GPU == "" {
 		r.GPU = light.GPU.ID
 	}
@@ -238,7 +243,7 @@ func (p *reportPart) layerType(at layer.Place) string {
 	if at.Layer < 0 {
 		return outsideLayers
 	}
-	if c := p.a.Config; c != nil && at.Layer < len(c.Layers) {
+	if c := p.config; c != nil && at.Layer < len(c.Layers) {
 		return c.Layers[at.Layer].String()
 	}
 	t := p.types[layer.Place{Pass: at.Pass, Layer: at.Layer}]

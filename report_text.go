@@ -159,9 +159,17 @@ func (p *printer) limit(n, most int) int {
 	return min(n, most)
 }
 
+// modelInWords names the model, and says where it is assumed; "" where it is not known.
+func (r *Report) modelInWords() string {
+	if r.Model == "" && r.AssumedModel != "" {
+		return r.AssumedModel + " (assumed)"
+	}
+	return r.Model
+}
+
 func (p *printer) head(r *Report) {
 	p.heading(1, "strata report of "+r.Name)
-	what := table.Known(r.Framework, r.Model, r.GPU)
+	what := table.Known(r.Framework, r.modelInWords(), r.GPU)
 	if r.Ranks != nil {
 		what = append(what, table.Counted(r.Ranks.Ranks, "rank", "ranks"), "in detail "+r.detailed())
 	} else if len(r.Traces) > 1 {

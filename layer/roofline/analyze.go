@@ -23,6 +23,14 @@ import (
 // model's config and the tokens of each pass, where the config is known, else from the recorded inputs of ops. A GPU
 // that is not known gives work without floors.
 func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
+	r, err := analyze(ctx, a, o)
+	if err != nil || !o.Assume {
+		return r, err
+	}
+	return r.assume(ctx, a, o)
+}
+
+func analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
 	if err := o.setCache(); err != nil {
 		return nil, err
 	}
@@ -63,6 +71,9 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		w.planLayers()
 		w.lookAlike(a.Trace().Meta().Path)
 		r.Likely, r.Notes = w.names(), append(r.Notes, w.likely()...)
+		if w.bySizes && len(w.alike) == 1 {
+			r.alone = &w.alike[0]
+		}
 	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {
 		w.uncounted = true
 		r.Notes = append(r.Notes, "no floor from the config: nothing says of what type its weights are")

@@ -2,19 +2,20 @@ package roofline
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 )
 
 // lookAlike finds the public models that the recording may be of: those with its layers of a full pass, and the sizes
 // of a table of the vocabulary that an op looked rows up in or multiplied with, else the one with its layers that its
-// path names. No floor rests on them: where such a table was recorded, so were the products, whose sizes give better
-// floors than a model that is only taken to be the one. A user who confirms a model gets those of its graph replays,
-// too.
+// path names. Where the products were recorded as well, their sizes give better floors than a model that is only taken
+// to be the one; of graph replays and of kernels that no op describes they were not: see [Report.assume].
 func (w *walk) lookAlike(path string) {
 	layers := w.plan.Kinds[0].Layers
 	if w.ops != nil {
@@ -34,6 +35,41 @@ func (w *walk) lookAlike(path string) {
 	if m, ok := profile.NamedIn(path, layers); ok && !w.bySizes {
 		w.alike = append(w.alike, m)
 	}
+}
+
+// assume returns r with the floors of the only model that has the recording's sizes, where recorded inputs give most of
+// the GPU time none; r, where that model gives no more of them, or contradicts the times.
+func (r *Report) assume(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
+	s := r.steady()
+	if r.alone == nil || s == nil || s.Covered >= fewCovered {
+		return r, nil
+	}
+	o.Config = r.alone.Config
+	as, err := analyze(ctx, a, o)
+	if err != nil {
+		return nil, err
+	}
+	if t := as.steady(); t == nil || !t.HasFloor() || t.Covered <= s.Covered {
+		return r, nil
+	}
+	as.Assumed, as.Likely, as.alone = true, r.Likely, r.alone
+	as.Notes = append([]string{fmt.Sprintf("assumed: this looks like %s, and no other known model does; floors rest on "+
+		"that; --config says which model it is", r.alone)}, as.Notes...)
+	for i := range as.Findings {
+		if f := &as.Findings[i]; f.Kind == finding.AboveFloor {
+			f.Evidence += " The model is assumed: " + r.alone.Name + "."
+			f.Confidence = min(f.Confidence, finding.Medium)
+		}
+	}
+	return as, nil
+}
+
+// AssumedConfig is the config of the model where that is assumed, nil elsewhere.
+func (r *Report) AssumedConfig() *profile.Config {
+	if !r.Assumed {
+		return nil
+	}
+	return r.alone.Config
 }
 
 // likely says which public models the recording may be of, one note or none.

@@ -53,6 +53,51 @@ func TestLooksLike(t *testing.T) {
 	}
 }
 
+// TestAssumed: where recorded sizes give most of the GPU time no floor, the only known model with them is taken, and
+// gives the floors that it gives when named; nothing that rests on it is certain. Where recorded sizes give floors, and
+// where several models have them or the path alone names one, none is taken; nor where kernels are faster than it allows.
+func TestAssumed(t *testing.T) {
+	const gpt = "vllm-gptoss20b-mixed-piecewise-mi300.json.gz"
+	config, err := profile.ResolveConfig("gpt-oss-20b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := analyseWith(t, gpt, config, roofline.Options{Assume: true})
+	for _, c := range []struct {
+		file    string
+		o       roofline.Options
+		assumed bool
+	}{
+		{gpt, roofline.Options{Assume: true}, true}, {gpt, roofline.Options{}, false},
+		{gpt, roofline.Options{Assume: true, Peaks: map[string]float64{"memory": 1e9, "bf16": 1e10}}, false},
+		{"hf-qwen1.5-0.5b-eager-h100.json.gz", roofline.Options{Assume: true}, false},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", roofline.Options{Assume: true}, false},
+	} {
+		r := analyseWith(t, c.file, nil, c.o)
+		if r.Assumed != c.assumed || (r.AssumedConfig() != nil) != c.assumed || (r.Model != "") != c.assumed {
+			t.Errorf("%s, %+v: assumed %t, model %q; want %t", c.file, c.o, r.Assumed, r.Model, c.assumed)
+		}
+		above := 0
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Kind == finding.AboveFloor {
+				above++
+				if doubted := f.Confidence < finding.High && strings.HasSuffix(f.Evidence, "The model is assumed: "+
+					"gpt-oss-20b."); doubted != c.assumed {
+					t.Errorf("%s: %v of %q, want doubt %t", c.file, f.Confidence, f.Evidence, c.assumed)
+				}
+			}
+		}
+		if c.assumed && (r.Passes[0].Floor != named.Passes[0].Floor || above == 0 || r.Model != named.Model ||
+			!strings.HasPrefix(r.Notes[0], "assumed: this looks like gpt-oss-20b (24 layers, ")) {
+			t.Errorf("%s: floor %v, %d above, note %q; want that of the named model, %v", c.file, r.Passes[0].Floor, above,
+				r.Notes[0], named.Passes[0].Floor)
+		}
+	}
+	if named.Assumed || named.AssumedConfig() != nil {
+		t.Error("a model that was named is assumed")
+	}
+}
+
 // TestConfigHidesNothing: what recorded sizes show to be above its floor, the config of the model shows, too, and at
 // least four fifths of it: prefills, whose norms, rotations and activations move much. By the config it may be more, as
 // its floor is that of one kernel for each operator.

@@ -22,6 +22,9 @@ import (
 type Options struct {
 	// Config is the model's. Nil: the one that the analysis used.
 	Config *profile.Config
+	// Assume takes the only known model of the recording's sizes for its model, where there is no config and most GPU
+	// time has no floor from recorded inputs: see [Report.Assumed].
+	Assume bool
 	// Device is the name of the GPU to reckon with. "": the trace's.
 	Device string
 	// GPUs are known besides those of the built-in table, and before them.

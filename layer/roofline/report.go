@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
@@ -29,6 +30,9 @@ type Report struct {
 	Model  string `json:"model"`  // name of the model, "" unknown
 	// Likely are public models that it may be, by sizes or by its path and layers, where the config is not known.
 	Likely []string `json:"likely,omitempty"`
+	// Assumed says that nobody named Model: it is the only known one with the sizes that the recording shows. Weights of
+	// other types have other floors.
+	Assumed bool `json:"model_assumed,omitempty"`
 	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it
 	// was found.
 	GPU    *hardware.GPU `json:"gpu,omitempty"`
@@ -59,7 +63,8 @@ type Report struct {
 	Notes []string `json:"notes"`
 
 	costs costs
-	role  layer.Role // of the model of the steady pass
+	role  layer.Role          // of the model of the steady pass
+	alone *profile.KnownModel // the only one with the recording's sizes, where the config is not known; nil for none
 }
 
 // Basis is what the times of its passes are: steps, or the window where nothing separates passes.

@@ -201,7 +201,10 @@ func (c Condition) AboveFloor(r *roofline.Report) gate.Check {
 			}
 		}
 	}
-	if math.IsInf(least, 1) {
+	switch {
+	case r != nil && r.Assumed:
+		return c.Untold("floors rest on an assumed model: pass --config " + r.Model)
+	case math.IsInf(least, 1):
 		return c.Untold("no pass has a floor of most of its GPU time: that needs the model's config.json, the GPU and the " +
 			"tokens of a pass")
 	}

@@ -22,7 +22,8 @@ func TestFailOnInEveryCommand(t *testing.T) {
 	train := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz")
 	sgl := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
 	b300 := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
-	bare := filepath.Join(t.TempDir(), "demo.json.gz") // without its config
+	assumed := testdata.Shared(t, "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz") // no config, one model fits
+	bare := filepath.Join(t.TempDir(), "demo.json.gz")                                         // without its config
 	if err := os.WriteFile(bare, demo.Trace(), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,9 @@ func TestFailOnInEveryCommand(t *testing.T) {
 		{"light " + decode + " --config " + config, "floor 30%", app.ExitOK},
 		{"light " + decode + " --config " + config, "floor 40%", app.ExitFailed},
 		{"light " + none, "floor 40%", app.ExitError}, {"report", "floor 40%", app.ExitFailed},
-		{"report " + bare, "floor 40%", app.ExitInconclusive},
+		{"report " + bare, "floor 40%", app.ExitInconclusive}, {"report " + assumed, "floor 1%", app.ExitInconclusive},
+		{"light " + assumed, "floor 1%", app.ExitInconclusive},
+		{"light --config gpt-oss-20b " + assumed, "floor 1%", app.ExitOK},
 		{"report " + decode + " --config " + config, "floor 30%", app.ExitOK},
 		{"report " + decode + " --config " + config, "floor 40%", app.ExitFailed},
 		{"compare --a " + b300 + " --b " + sgl, "regression 3%", app.ExitFailed},

@@ -121,7 +121,7 @@ func floors(ctx context.Context, env *app.Env, o *speedOfLightOptions, opts roof
 			return nil, nil, err
 		}
 	}
-	opts.Waits = fleet.Waits([]*layer.Analysis{a}, others)[0]
+	opts.Assume, opts.Waits = true, fleet.Waits([]*layer.Analysis{a}, others)[0]
 	r, err := roofline.Analyze(ctx, a, opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), err)

@@ -138,6 +138,9 @@ func (m *maker) model() {
 	missing := m.noConfig() + ": pass --config"
 	m.Model.Name = fact(m.r.Model, "config.json, or what the server said",
 		"neither a config.json nor the server's arguments name it: pass --config")
+	if m.r.Model == "" && m.r.AssumedModel != "" {
+		m.Model.Name = Fact{m.r.AssumedModel, "assumed: no other known model has the recording's sizes; pass --config"}
+	}
 	m.Model.Config.From, m.Model.Layers.From = missing, "no layers were found"
 	if len(m.of.All) == 0 {
 		m.Model.Item = unknown("no trace was read")
@@ -154,7 +157,7 @@ func (m *maker) model() {
 	if d := m.of.Main; d != nil {
 		m.Model.Layers = number(d.NumLayers, string(d.LayerSource), "no layers were found")
 	}
-	if m.r.Model == "" && m.Model.Architecture == nil && m.Model.Layers.Value == "" {
+	if m.Model.Name.Value == "" && m.Model.Architecture == nil && m.Model.Layers.Value == "" {
 		m.Model.Item = unknown("the traces do not show the model: pass --config")
 	}
 }
