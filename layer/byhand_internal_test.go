@@ -67,6 +67,8 @@ func TestSteadyRun(t *testing.T) {
 			"10% of it"},
 		{"the second is the median", chosen(same, 100, 103, 106),
 			"1 3 10 the median of 3 neighbouring decode passes whose durations stay within 10% of it"},
+		{"nothing follows the median", chosen(same, 100, 106, 103),
+			"0 3 10 the median of 3 neighbouring decode passes whose durations stay within 10% of it"},
 		{"the third is the median", chosen(same, 200, 100, 109, 104, 105, 101),
 			"3 5 10 the median of 5 neighbouring decode passes whose durations stay within 10% of it"},
 		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100),
@@ -500,7 +502,7 @@ func TestOrderOfLayers(t *testing.T) {
 		want  int
 	}{{[]int64{10, 30, 20}, 2}, {[]int64{10, 20}, 1}, {[]int64{20, 20, 10}, 0}, {[]int64{5}, 0},
 		{[]int64{1, 2, 2, 100}, 1}} {
-		if got := nearestMedian(passesOf(c.walls...)); got != c.want {
+		if got := nearestMedian(passesOf(c.walls...), len(c.walls)); got != c.want {
 			t.Errorf("%v: pass %d is nearest to the median, want %d", c.walls, got, c.want)
 		}
 	}

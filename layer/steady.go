@@ -31,7 +31,7 @@ const steadyTolerance = 0.10
 
 // chooseSteady picks a pass of the longest run of complete passes with the same stage, batch and evidence of layers
 // whose durations stay within the tolerance of their median, the earliest of equally long runs: the pass whose
-// duration is nearest to that median. Runs of a draft model, passes without requests, passes without layers and
+// duration is nearest to that median, of those that another pass follows. Runs of a draft model, passes without requests, passes without layers and
 // passes of other models than the one with most GPU time represent the steady state only if there is nothing else.
 func (a *Device) chooseSteady(ended func() error) {
 	a.Steady = Steady{Pass: trace.None, TolerancePct: 100 * steadyTolerance}
@@ -63,7 +63,12 @@ func (a *Device) chooseSteady(ended func() error) {
 	}
 	p := &a.Passes[bestFrom]
 	a.Steady.from = bestFrom
-	a.Steady.Pass, a.Steady.Run = bestFrom+nearestMedian(a.Passes[bestFrom:bestFrom+bestLen]), bestLen
+	followed := bestLen
+	if bestLen > 1 && bestFrom+bestLen == len(a.Passes) { // of the last pass, the time up to a next one is not known
+		followed--
+	}
+	a.Steady.Pass = bestFrom + nearestMedian(a.Passes[bestFrom:bestFrom+bestLen], followed)
+	a.Steady.Run = bestLen
 	what := "passes"
 	if p.Stage != StageUnknown {
 		what = string(p.Stage) + " passes"
@@ -118,16 +123,17 @@ func longestRun(ended func() error, passes []ForwardPass) (from, n int) {
 	return from, n
 }
 
-// nearestMedian returns the index of the pass whose duration is nearest to the median of all, the first of equals.
-func nearestMedian(passes []ForwardPass) (nearest int) {
+// nearestMedian returns the index of the pass whose duration is nearest to the median of all, the first of equals. It
+// is one of the first n.
+func nearestMedian(passes []ForwardPass, n int) (nearest int) {
 	walls := make([]time.Duration, len(passes))
 	for p := range passes {
 		walls[p] = passes[p].Wall()
 	}
 	median := slices.Sorted(slices.Values(walls))[len(walls)/2]
 	// A pass that lacks records represents the others only where all do.
-	intact := slices.ContainsFunc(passes, func(p ForwardPass) bool { return p.Lost == 0 })
-	for p, wall := range walls {
+	intact := slices.ContainsFunc(passes[:n], func(p ForwardPass) bool { return p.Lost == 0 })
+	for p, wall := range walls[:n] {
 		if intact && passes[nearest].Lost > 0 && passes[p].Lost == 0 {
 			nearest = p
 		}
