@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,24 @@ func TestUniformShift(t *testing.T) {
 	r := report(t, a, b, compare.Options{Floor: 0.003})
 	if r.Verdict != compare.Slower || len(r.Findings) != 1 || r.Findings[0].Kind != finding.UniformChange {
 		t.Errorf("%s, findings %+v; want one uniform shift", r.Text, r.Findings)
+	}
+	if f := r.Findings[0]; !strings.HasPrefix(f.Evidence, "all kernels take +") || strings.Contains(f.Evidence, "not so") {
+		t.Errorf("%s; want all kernels, without exception", f.Evidence)
+	}
+	// What clearly stays as it is is named: one clock of the GPU, or one of its limits, is not all of it.
+	r = report(t, a, side(2, 8, func(name string, us float64) float64 {
+		if name == "attention" {
+			return us
+		}
+		return times("", 1.15)(name, us)
+	}), compare.Options{Floor: 0.003})
+	uniform := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Kind == finding.UniformChange })
+	if uniform < 0 {
+		t.Fatalf("%s, findings %+v; want a shift of most kernels", r.Text, r.Findings)
+	}
+	if f := r.Findings[uniform]; !strings.HasPrefix(f.Evidence, "most kernels take +1") ||
+		!strings.HasSuffix(f.Evidence, "; not so attention") {
+		t.Errorf("%s; want most kernels, and the one that stays as it is", f.Evidence)
 	}
 	r = report(t, a, side(2, 8, times("", 1.02)), compare.Options{Floor: 0.02})
 	if r.Verdict != compare.Inconclusive || len(r.Findings) != 0 {

@@ -20,9 +20,13 @@ func (c *comparison) findings(r *Report) {
 	}
 	if c.kinds.uniform {
 		factor := math.Expm1(c.kinds.shift)
-		add(finding.UniformChange, "", "All kernels changed by one factor",
-			fmt.Sprintf("all kernels take %s (a clock, a power cap or a driver; one run a side cannot separate them)",
-				signed(factor)),
+		who, but := "all", ""
+		if same := r.without(factor); len(same) > 0 {
+			who, but = "most", "; not so "+briefs{}.list(same)
+		}
+		add(finding.UniformChange, "", strings.ToUpper(who[:1])+who[1:]+" kernels changed by one factor",
+			fmt.Sprintf("%s kernels take %s (a clock, a power cap or a driver; one run a side cannot separate them)%s",
+				who, signed(factor), but),
 			time.Duration(factor*c.sums[0]))
 	}
 	for i := range r.Rows {
@@ -53,6 +57,21 @@ func (c *comparison) findings(r *Report) {
 		return cmp.Compare(abs(y.PerStep),
 			abs(x.PerStep))
 	})
+}
+
+// without are the operators that clearly did not change by half of the factor by which most kernels did.
+func (r *Report) without(factor float64) (names []string) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Class == Waiting || !row.Judged || row.Status != Unchanged {
+			continue
+		}
+		half := factor / 2 * float64(row.KernelA)
+		if half > 0 && float64(row.High) < half || half < 0 && float64(row.Low) > half {
+			names = append(names, row.Operator)
+		}
+	}
+	return names
 }
 
 // otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as
