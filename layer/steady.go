@@ -31,8 +31,9 @@ const steadyTolerance = 0.10
 
 // chooseSteady picks a pass of the longest run of complete passes with the same stage, batch and evidence of layers
 // whose durations stay within the tolerance of their median, the earliest of equally long runs: the pass whose
-// duration is nearest to that median, of those that another pass follows. Runs of a draft model, passes without requests, passes without layers and
-// passes of other models than the one with most GPU time represent the steady state only if there is nothing else.
+// duration is nearest to that median, of those that another pass follows. Runs of a draft model, passes without
+// requests, passes without layers and passes of other models than the one with most GPU time represent the steady
+// state only if there is nothing else.
 func (a *Device) chooseSteady(ended func() error) {
 	a.Steady = Steady{Pass: trace.None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
