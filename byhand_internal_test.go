@@ -674,10 +674,13 @@ func TestFiguresOfAPage(t *testing.T) {
 			"3 passes, 0 kernels")
 	for n, want := range map[int]string{0: "", 1: "1.00 ms per prefill step of the language model"} {
 		r.Passes = []ReportPass{{Index: 2, Stage: layer.StagePrefill, Wall: ms}}[:n]
-		m.d.Steady.Pass, p = 2, &page.Page{}
+		m.d.Steady.Pass, m.d.Passes[2].Batch, p = 2, 1, &page.Page{}
 		r.stepFigures(p, m)
 		if n == 0 && len(p.Figures) > 0 || n > 0 && (len(p.Figures) == 0 || p.Figures[0].Value+" "+p.Figures[0].Name != want) {
 			t.Errorf("%d passes: %+v, want %q first", n, p.Figures, want)
+		}
+		if got := strings.Contains(strings.Join(p.Context, ", "), "1 request,"); got != (n > 0) {
+			t.Errorf("%d passes: one request is there: %t", n, got)
 		}
 	}
 }

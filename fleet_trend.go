@@ -120,7 +120,7 @@ func WriteTrendHTML(w io.Writer, t *compare.Trend, name string) error {
 		Context: []string{table.Counted(t.Runs, "run", "runs"), t.From + " to " + t.To}}
 	s := page.Section{ID: "changes", Title: "Changes, largest first",
 		Text: "A column is the mean pass of a run, by date; those since the change are set apart."}
-	tab := page.Table{Caption: "Changes", Search: true, FoldAfter: 2 * shownRows,
+	tab := page.Table{Caption: "Changes", Search: true, FoldAfter: searchedRows,
 		Columns: []page.Column{page.Text("Stage"), page.Text("Operator"), page.Text("Since"), page.Text("Commit"),
 			page.Number("Before"), page.Number("Since then"), page.Number("Change"), page.Prose("In words")}}
 	for i := range t.Changes {

@@ -243,7 +243,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 // lightSections are where the time of a pass goes, operators against the GPU, and the cost per token.
 func lightSections(r *roofline.Report) []page.Section {
 	out := []page.Section{waterfalls(r)}
-	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: 2 * shownRows,
+	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: searchedRows,
 		Columns: []page.Column{page.Text("Layer type"), page.Text("Operator"), page.Number("Layers"),
 			page.Number("M"), page.Number("N"), page.Number("K"), page.Number("GFLOP"), page.Number("MB"),
 			page.Number("Time"), page.Number("Floor"), page.Text("Bound"), page.Number("% of peak"),
@@ -436,7 +436,7 @@ func compareSections(r *compare.Report) []page.Section {
 }
 
 func compareRows(r *compare.Report) page.Table {
-	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
+	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: searchedRows,
 		Columns: []page.Column{page.Text("Operator"), page.Number("A"), page.Number("B"), page.Number("B − A"),
 			page.Number("% of A"), {Title: "Kernel time", Numeric: true, Help: "durations of kernels, where others hide more " +
 				"than 5% of them"},
@@ -495,7 +495,7 @@ func rankSection(f *fleet.Report) page.Section {
 			page.Number("Median"), page.Number("Most"),
 			{Title: "Transfer", Numeric: true, Help: "time in which all ranks exchange"},
 			page.Number("Collectives"), page.Text("Late rank"), page.Prose("Why")}}
-	ranks := page.Table{Caption: "Ranks, per step", Search: true, FoldAfter: 2 * shownRows,
+	ranks := page.Table{Caption: "Ranks, per step", Search: true, FoldAfter: searchedRows,
 		Columns: []page.Column{page.Text("Rank"), page.Number("Step"), page.Number("GPU busy"),
 			{Title: "Waiting for others", Numeric: true, Help: "the late rank waits least"},
 			page.Number("Waiting, % of step"),

@@ -117,6 +117,12 @@ func TestWaterfallOfKnownFloors(t *testing.T) {
 		if len(s.Falls) != 1 || len(s.Falls[0].Steps) != 2 || (s.Falls[0].Text != "") != doubted {
 			t.Fatalf("%+v", s)
 		}
+		for n, want := range map[int]int{0: 0, 1: 1} {
+			one := roofline.Pass{Stage: layer.StageDecode, Wall: ms, Waterfall: []roofline.Share{{Time: ms, Kind: kind}}[:n]}
+			if got := len(waterfalls(&roofline.Report{Passes: []roofline.Pass{one}}).Falls); got != want {
+				t.Errorf("of %d shares %d are drawn", n, got)
+			}
+		}
 		a, b := s.Falls[0].Steps[0], s.Falls[0].Steps[1]
 		if a.From != 0 || a.To != 1 || b.From != 1 || b.To != 1+float64(6*ms) || b.Value != "6.00 ms, 75.0%" {
 			t.Errorf("%+v %+v", a, b)
@@ -142,6 +148,21 @@ func TestShareOfTimes(t *testing.T) {
 	}{{1, 0, 0}, {1, -1, 0}, {1, 1, 1}, {3, 4, .75}} {
 		if got := ratio(c.a, c.b); got != c.want {
 			t.Errorf("%d of %d: %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestVerdictOfALayersPage: the layers of the only model, and the pass that is asked for, else the steady one.
+func TestVerdictOfALayersPage(t *testing.T) {
+	p := ran(t, "gemm", 5)
+	p.d.NumLayers, p.d.Passes[0].NumLayers, p.d.Passes[0].Confidence = 1, 1, .4
+	for _, pass := range []int{trace.None, 0} {
+		var b strings.Builder
+		if err := WriteLayersHTML(t.Context(), &b, p.d, pass, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if want := "1 pass of 1 layer (confidence 0.40); pass 0 takes 5.00 µs<"; !strings.Contains(b.String(), want) {
+			t.Errorf("pass %d: no %q", pass, want)
 		}
 	}
 }

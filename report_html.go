@@ -28,9 +28,11 @@ const PageGaps = 3000
 
 // Limits of what the page lists before it folds.
 const (
-	shownRows  = 12
-	pageHeats  = 3 // passes whose layers are drawn
-	nameBudget = 250_000
+	shownRows = 12
+	// searchedRows are those of tables that can be searched.
+	searchedRows = 24
+	pageHeats    = 3 // passes whose layers are drawn
+	nameBudget   = 250_000
 )
 
 // WriteHTML writes the report as one page that needs nothing else: a verdict, a timeline, findings as cards, where a
