@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -163,6 +165,47 @@ func TestVerdictOfALayersPage(t *testing.T) {
 		}
 		if want := "1 pass of 1 layer (confidence 0.40); pass 0 takes 5.00 µs<"; !strings.Contains(b.String(), want) {
 			t.Errorf("pass %d: no %q", pass, want)
+		}
+	}
+}
+
+// TestCostsThatAreKnown: a bucket is a row where it has a cost of a token or of a request, or a floor, be it a
+// nanosecond.
+func TestCostsThatAreKnown(t *testing.T) {
+	b := func(token, request, floored time.Duration) roofline.Bucket {
+		return roofline.Bucket{Stage: layer.StageDecode, From: 1, To: 1, Passes: 1, Wall: ms, PerToken: token,
+			PerRequest: request, Floored: floored}
+	}
+	for want, list := range map[int][]roofline.Bucket{0: {b(0, 0, 0)}, 3: {b(1, 0, 0), b(0, 0, 0), b(0, 1, 0), b(0, 0, 1)}} {
+		rows := 0
+		for _, table := range costs(&roofline.Report{Economy: list}).Tables {
+			rows += len(table.Rows)
+		}
+		if rows != want {
+			t.Errorf("%d rows of %d buckets, want %d", rows, len(list), want)
+		}
+	}
+}
+
+// TestBusiestOfTheGPUs: a report names its GPU where the trace has several and none was asked for.
+func TestBusiestOfTheGPUs(t *testing.T) {
+	for gpus, want := range map[int]bool{1: false, 2: true} {
+		b := trace.NewBuilder(trace.Options{})
+		for d := range gpus {
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 10_000, Duration: int64(5000 + d),
+				Device: trace.DeviceID(d)})
+		}
+		tr, one := built.Trace(b), trace.DeviceID(0)
+		for _, device := range []*trace.DeviceID{nil, &one} {
+			r, err := Analyze(t.Context(), &Recording{Parts: []Part{{Trace: tr}}}, ReportOptions{Device: device})
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(r.Notes, "; ")
+			if got := strings.Contains(notes, "analysed GPU 1 of 2, the busiest"); got != (want && device == nil) ||
+				strings.Contains(notes, "of 1, the busiest") {
+				t.Errorf("%d GPUs, asked for one: %t: %s", gpus, device != nil, notes)
+			}
 		}
 	}
 }
