@@ -519,7 +519,8 @@ func TestSentenceOfAReport(t *testing.T) {
 		}
 	}
 	lost := &Report{Wall: 1000, LostTime: 100, IdleTime: 99, GPUTime: 1, parts: []*reportPart{p}}
-	if got, want := lost.sentence(), "The GPU is busy 80.1% of step time. Records are missing for 10.0% of it."; got != want {
+	if got, want := lost.sentence(),
+		"The GPU is busy 80.1% of step time. Records are missing for 10.0% of it."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	capture := &Report{Wall: time.Second, GPUTime: 1, parts: []*reportPart{p},
@@ -676,7 +677,8 @@ func TestFiguresOfAPage(t *testing.T) {
 		r.Passes = []ReportPass{{Index: 2, Stage: layer.StagePrefill, Wall: ms}}[:n]
 		m.d.Steady.Pass, m.d.Passes[2].Batch, p = 2, 1, &page.Page{}
 		r.stepFigures(p, m)
-		if n == 0 && len(p.Figures) > 0 || n > 0 && (len(p.Figures) == 0 || p.Figures[0].Value+" "+p.Figures[0].Name != want) {
+		if n == 0 && len(p.Figures) > 0 || n > 0 && (len(p.Figures) == 0 ||
+			p.Figures[0].Value+" "+p.Figures[0].Name != want) {
 			t.Errorf("%d passes: %+v, want %q first", n, p.Figures, want)
 		}
 		if got := strings.Contains(strings.Join(p.Context, ", "), "1 request,"); got != (n > 0) {

@@ -176,7 +176,8 @@ func TestCostsThatAreKnown(t *testing.T) {
 		return roofline.Bucket{Stage: layer.StageDecode, From: 1, To: 1, Passes: 1, Wall: ms, PerToken: token,
 			PerRequest: request, Floored: floored}
 	}
-	for want, list := range map[int][]roofline.Bucket{0: {b(0, 0, 0)}, 3: {b(1, 0, 0), b(0, 0, 0), b(0, 1, 0), b(0, 0, 1)}} {
+	for want, list := range map[int][]roofline.Bucket{0: {b(0, 0, 0)},
+		3: {b(1, 0, 0), b(0, 0, 0), b(0, 1, 0), b(0, 0, 1)}} {
 		rows := 0
 		for _, table := range costs(&roofline.Report{Economy: list}).Tables {
 			rows += len(table.Rows)

@@ -33,7 +33,8 @@ func TestPiecesOfIdleTime(t *testing.T) {
 		{span: span(40, 41), cause: finding.GraphLaunch, api: ids["launch"], gap: &gap{next: 1, bucket: none}},
 		{span: span(41, 42), cause: finding.GPUDispatch, detail: detailQueued, gap: &gap{next: 1, bucket: none}},
 		{span: span(100, 130), cause: finding.Synchronisation, api: ids["wait"], gap: &gap{bucket: 1}},
-		{span: span(140, 180), cause: finding.HostCode, detail: detailUnnamed, drain: ids["drain"], gap: &gap{next: 2, bucket: 1}},
+		{span: span(140, 180), cause: finding.HostCode, detail: detailUnnamed, drain: ids["drain"],
+			gap: &gap{next: 2, bucket: 1}},
 	} {
 		a.add(&p)
 	}
@@ -125,7 +126,7 @@ func TestEditsOfFindings(t *testing.T) {
 	}
 }
 
-// TestVerdictOfManyRanks: up to sixteen keep everything, of seventeen the deciding one does, which is the first of those
+// TestVerdictOfManyRanks: up to sixteen keep everything, of seventeen the deciding one does: the first of those
 // with the largest share; the health is the worst one.
 func TestVerdictOfManyRanks(t *testing.T) {
 	for n, kept := range map[int]int{2: 2, 16: 16, 17: 1} {
@@ -143,8 +144,8 @@ func TestVerdictOfManyRanks(t *testing.T) {
 		for i := range v.Ranks {
 			full, kernels = full+len(v.Ranks[i].Top), kernels+v.Ranks[i].Kernels
 		}
-		if full != kept || kernels != 7*n || v.Deciding != 1 || v.Ranks[n-1].File != n-1 || v.Health != trace.HealthDegraded ||
-			len(v.Ranks[1].Top) != 1 {
+		if full != kept || kernels != 7*n || v.Deciding != 1 || v.Ranks[n-1].File != n-1 ||
+			v.Health != trace.HealthDegraded || len(v.Ranks[1].Top) != 1 {
 			t.Errorf("%d ranks: %d keep their gaps, %d decides, files up to %d, health %s", n, full, v.Deciding,
 				v.Ranks[n-1].File, v.Health)
 		}
@@ -236,8 +237,8 @@ func TestRunsWithoutSteps(t *testing.T) {
 		{5, 2, BreakdownOptions{Ranks: 1}, "baseline 5 of 1, 5 measured, 1 ranks, size 1, at most -1", ""},
 		{5, 2, BreakdownOptions{Ranks: 3, TPSizes: [2]int{4, 8}, Labels: [2]string{"old", "new"}},
 			"old 5 of 1, 5 measured, 3 ranks, size 3, at most -1", ""},
-		{5, 2, BreakdownOptions{Ranks: -1, TPSizes: [2]int{-4, 8}}, "baseline 5 of 1, 5 measured, 2 ranks, size 2, at most -1",
-			""},
+		{5, 2, BreakdownOptions{Ranks: -1, TPSizes: [2]int{-4, 8}},
+			"baseline 5 of 1, 5 measured, 2 ranks, size 2, at most -1", ""},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		for g := range c.gpus {

@@ -14,8 +14,8 @@ import (
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
-// TestSectionsOfAReport: which tables a report has. A capture runs no step: it has kernels alone. Slow kernels are listed
-// where there are some.
+// TestSectionsOfAReport: which tables a report has. A capture runs no step: it has kernels alone. Slow kernels are
+// listed where there are some.
 func TestSectionsOfAReport(t *testing.T) {
 	decode := StageReport{PassStage: layer.StageDecode}
 	slow := decode
@@ -62,7 +62,8 @@ func TestExposureInWords(t *testing.T) {
 		{&Exposure{}, []string{"No steps were found, so nothing is said about exposure."}},
 		{&Exposure{WallNS: 1, CompleteSteps: 1}, []string{alone + "1 ns of 1 ns; the GPU is never idle."}},
 		{&Exposure{WallNS: 10000, IdleNS: 1}, []string{alone + "10.0 µs of 10.0 µs; the rest is idle."}},
-		{&Exposure{WallNS: 10000, IdleNS: 1000, LostNS: 1}, []string{alone + "9.00 µs of 10.0 µs; the GPU is idle for 1.00 µs.",
+		{&Exposure{WallNS: 10000, IdleNS: 1000, LostNS: 1}, []string{
+			alone + "9.00 µs of 10.0 µs; the GPU is idle for 1.00 µs.",
 			"Records of kernels are missing for 1 ns of 10.0 µs."}},
 		{&Exposure{WallNS: 10000, SharedNS: 1}, []string{"Kernels of several categories overlap for under 1% of the " +
 			"window; the GPU is idle for 0 of 10.0 µs."}},

@@ -65,7 +65,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestCallsThatBlock: calls that synchronise wait for the GPU, and copies that end within their call, other kernels do not.
+// TestCallsThatBlock: calls that synchronise wait for the GPU, and copies that end within their call;
+// kernels do not.
 func TestCallsThatBlock(t *testing.T) {
 	for _, c := range []struct {
 		call string

@@ -36,7 +36,8 @@ func launchedOps(t *testing.T, list ...launchedOp) (*activity.Trace, Ops) {
 			fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":%.3f,"args":{"External id":%d,`+
 				`"correlation":%d,"device":0,"stream":7}}`, at+30, float64(k.ns)/1000, i+1, i+1))
 	}
-	tr, err := trace.Read(t.Context(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), trace.Options{})
+	text := strings.NewReader(`{"traceEvents":[` + strings.Join(events, ",") + `]}`)
+	tr, err := trace.Read(t.Context(), text, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +95,8 @@ func TestPriceByShapes(t *testing.T) {
 	}
 }
 
-// TestPriceOfAttentionByShapes: two products of 20 µs around a softmax of 5 µs. Scores are 64·64 numbers of 4 bytes, the
-// other tensors 64·8. One kernel saves the softmax at least. A GPU of 10 GFLOP/s takes 13.1 µs for the 131072
+// TestPriceOfAttentionByShapes: two products of 20 µs around a softmax of 5 µs. Scores are 64·64 numbers of 4 bytes,
+// the other tensors 64·8. One kernel saves the softmax at least. A GPU of 10 GFLOP/s takes 13.1 µs for the 131072
 // operations of the products, and at half of its peak, as fused attention has it, 26.2 µs.
 func TestPriceOfAttentionByShapes(t *testing.T) {
 	w, ops := launchedOps(t, launchedOp{"aten::bmm", "[[1,64,8],[1,8,64]]", 20_000},
