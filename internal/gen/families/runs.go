@@ -47,7 +47,7 @@ type maker struct {
 	*rand.Rand
 	out    []Kernel
 	now    int64
-	beside int64 // when the last kernel of the second stream began
+	beside int64 // when the last kernel of the second stream ends
 	pass   int
 	launch int
 	mode   mode
@@ -93,8 +93,8 @@ func (m *maker) run(instance int, salt string, o Order, scale float64) {
 				Graph: m.mode == graphs}
 			x.Name, x.Dur = name, int64(float64(m.usual(salt, name))*scale*(1+.04*(m.Float64()-.5)))
 			if side, ok := strings.CutPrefix(name, Beside); ok {
-				m.beside = max(m.now-x.Dur/2, m.beside+1) // no two begin at once
-				x.Name, x.Stream, x.Start = side, 20, m.beside
+				x.Name, x.Stream, x.Start = side, 20, max(m.now-x.Dur/2, m.beside)
+				m.now, m.beside = max(m.now, x.Start), x.Start+x.Dur // the first stream waits for its begin
 				m.out = append(m.out, x)
 			} else {
 				x.Start = m.now
