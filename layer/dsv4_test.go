@@ -155,7 +155,7 @@ func TestRangeErrorsSayTheRange(t *testing.T) {
 	for _, c := range []struct {
 		pass, layer int
 		says        string
-	}{{5, 0, "0…4"}, {-1, 0, "0…4"}, {2, 43, "0…42"}, {2, -1, "0…42"}} {
+	}{{5, 0, "0 to 4"}, {-1, 0, "0 to 4"}, {2, 43, "0…42"}, {2, -1, "0…42"}} {
 		if _, _, err := a.Layer(c.pass, c.layer); !errors.Is(err, layer.ErrRange) ||
 			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("pass %d, layer %d: %v, want a range error that says %s", c.pass, c.layer, err, c.says)

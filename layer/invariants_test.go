@@ -86,7 +86,7 @@ func TestRangesInWords(t *testing.T) {
 		want string // "" where there is such a layer
 	}{
 		{"the first", d, 0, 0, ""}, {"the last", d, 0, 11, ""}, {"one more", d, 0, 12, "0…11"},
-		{"one less", d, 0, -1, "0…11"}, {"another pass", d, 3, 0, "0…2"}, {"no pass", d, -1, 0, "0…2"},
+		{"one less", d, 0, -1, "0…11"}, {"another pass", d, 3, 0, "0 to 2"}, {"no pass", d, -1, 0, "0 to 2"},
 		{"the last from the end", half, 0, -1, ""}, {"the first from the end", half, 0, -half.Passes[0].NumLayers, ""},
 		{"one more from the end", half, 0, -half.Passes[0].NumLayers - 1, "…-1"},
 		{"none from the start", half, 0, 0, "…-1"},

@@ -239,7 +239,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if text, failed := call(t, cs, "report", args{"file": "good/decode.json.gz"}); failed {
 		t.Errorf("a good file is refused: %s", text)
 	}
-	if entries, err := os.ReadDir(root); err != nil || len(entries) != 6 {
+	if entries, err := os.ReadDir(root); err != nil || len(entries) != 7 {
 		t.Errorf("the root has %d entries now (%v): something was written", len(entries), err)
 	}
 }

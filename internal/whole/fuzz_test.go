@@ -18,6 +18,7 @@ func FuzzBytes(f *testing.F) {
 	for _, s := range []string{
 		`{"traceEvents":[` + kernel(1, 10, "gemm") + `,` + kernel(2, 20, "norm") + `,` + launch(1, 5) + `,` +
 			launch(2, 6) + `]}`,
+		`{"traceEvents":[{"ph":"C","name":"GPU 0 Power","pid":0,"ts":1,"args":{"W":3}},` + kernel(1, 10, "gemm") + `]}`,
 		`[` + kernel(1, 10, "a") + `,` + kernel(1, 10, "a") + `,` + launch(1, 5), // cut
 		`{"deviceProperties":[{"id":0,"name":"x"}],"distributedInfo":{"rank":0},"traceEvents":[` +
 			kernel(1, 1e15, "k") + `,` +

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,7 +253,10 @@ func (o *fleetOptions) report(ctx context.Context, env *app.Env, ranks *strata.R
 		err := fmt.Errorf("%w with GPU kernels in %s", trace.ErrNoTrace, ranks.Name)
 		for i := range r.Runs {
 			if bad := r.Runs[i].Bad; len(bad) > 0 {
-				return fmt.Errorf("%s: %s", bad[0].File, bad[0].Why)
+				if filepath.Base(ranks.Name) == bad[0].File {
+					return fmt.Errorf("%s: %s", ranks.Name, bad[0].Why)
+				}
+				return fmt.Errorf("%w: %s: %s", err, bad[0].File, bad[0].Why)
 			}
 		}
 		return err
