@@ -69,7 +69,7 @@ func analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if w.model == nil {
 		w.refused = errors.Is(a.Refused, layer.ErrContradiction) && o.Config == nil
 		w.planLayers()
-		w.lookAlike(a.Trace().Meta().Path)
+		w.lookAlike(a)
 		r.Likely, r.Notes = w.names(), append(r.Notes, w.likely()...)
 		if w.bySizes && len(w.alike) == 1 {
 			r.alone = &w.alike[0]
@@ -107,6 +107,7 @@ func analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if w.model != nil {
 		r.Notes = append(r.Notes, w.model.assumptions(&o, r.GPU)...)
 	}
+	r.against = w.against()
 	r.Notes = append(r.Notes, w.notes()...)
 	if w.waits.Strangers > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("waiting is not measured on %s: no collective there ends when one of this "+

@@ -52,6 +52,7 @@ func (r *measured) planned(s *spent) bool {
 	}
 	if !c.counted {
 		c.work = w.workOf(c.slot, r.load, r.stage)
+		w.checkType(c)
 		c.work.DType = widerOperand(c.longest.Facts().Operand, c.work.DType)
 		c.expected = floorOf(&c.work, w.gpu)
 		c.work.atLeast()
@@ -63,7 +64,8 @@ func (r *measured) planned(s *spent) bool {
 	}
 	if o := s.ops; o != nil && o.count == 1 && o.work.M > 0 && c.work.M > 0 && !c.work.several &&
 		(o.work.N != c.work.N || o.work.K != c.work.K) {
-		w.contradict(c.operator, &o.work, &c.work)
+		w.contradict(c.operator, fmt.Sprintf("recorded inputs contradict the config: %s was recorded with N %d and K %d, "+
+			"the config gives N %d and K %d", c.operator, o.work.N, o.work.K, c.work.N, c.work.K))
 		return false
 	}
 	s.planned, s.basis = true, r.basis
@@ -130,14 +132,23 @@ func (r *measured) exchanged(s *spent) {
 	r.linked(s.cell.operator, s.floor)
 }
 
-// contradict notes that recorded sizes of a product are others than the plan's.
-func (w *walk) contradict(operator string, recorded *Work, planned *opWork) {
+// contradict notes once of an operator that a recorded size or a kernel's type is another than the plan's.
+func (w *walk) contradict(operator, how string) {
 	if w.contradictions == nil {
 		w.contradictions = map[string]string{}
 	}
 	if _, known := w.contradictions[operator]; !known && len(w.contradictions) < 8 {
-		w.contradictions[operator] = fmt.Sprintf("%s was recorded with N %d and K %d, the config gives N %d and K %d",
-			operator, recorded.N, recorded.K, planned.N, planned.K)
+		w.contradictions[operator] = how
+	}
+}
+
+// checkType notes products that kernels compute with numbers smaller than the plan's weights and the activations: those
+// of a quantised variant.
+func (w *walk) checkType(c *cell) {
+	runs, planned := string(c.longest.Facts().DType), c.work.DType
+	if c.work.K > 0 && runs != "" && sizeOf(runs, "") < min(sizeOf(planned, ""), sizeOf(w.model.activation, "")) {
+		w.contradict(c.operator, fmt.Sprintf("kernels contradict the config: %s computes with %s, the config has weights of "+
+			"%s", c.operator, runs, planned))
 	}
 }
 
@@ -295,6 +306,14 @@ func (r *measured) withhold() {
 	r.pass.Floor, r.pass.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
 }
 
+// against is what recorded inputs and kernels say against the config.
+func (w *walk) against() (out []string) {
+	for _, operator := range slices.Sorted(maps.Keys(w.contradictions)) {
+		out = append(out, w.contradictions[operator])
+	}
+	return out
+}
+
 // notes are what the walk found doubtful.
 func (w *walk) notes() []string {
 	var out []string
@@ -303,9 +322,7 @@ func (w *walk) notes() []string {
 			"which holds for any number of tokens (pass --tokens for more)",
 			table.Counted(w.unknownTokens, "pass", "passes")))
 	}
-	for _, operator := range slices.Sorted(maps.Keys(w.contradictions)) {
-		out = append(out, "recorded inputs contradict the config: "+w.contradictions[operator])
-	}
+	out = append(out, w.against()...)
 	if w.scrambled {
 		out = append(out, "no floors: names and times of the records do not belong together")
 	}

@@ -10,38 +10,51 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
 // lookAlike finds the public models that the recording may be of: those with its layers of a full pass, and the sizes
-// of a table of the vocabulary that an op looked rows up in or multiplied with, else the one with its layers that its
-// path names. Where the products were recorded as well, their sizes give better floors than a model that is only taken
-// to be the one; of graph replays and of kernels that no op describes they were not: see [Report.assume].
-func (w *walk) lookAlike(path string) {
-	layers := w.plan.Kinds[0].Layers
+// of a table of the vocabulary that an op looked rows up in, or multiplied with outside of layers, else the one with
+// its layers that its path names. Where the products were recorded as well, their sizes give better floors than a model
+// that is only taken to be the one; of graph replays and of kernels that no op describes they were not: see
+// [Report.assume].
+func (w *walk) lookAlike(a *layer.Analysis) {
+	layers, divided := w.plan.Kinds[0].Layers, exchanges(a)
+	add := func(vocabulary, hidden int64) {
+		for _, m := range profile.Like(layers, int(vocabulary), int(hidden)) {
+			if divided || vocabulary >= int64(m.Config.VocabSize) {
+				w.alike = append(w.alike, m)
+			}
+		}
+	}
 	if w.ops != nil {
 		for key, r := range w.ops.inputs {
-			vocabulary, hidden := r.work.N, r.work.K
 			if row := w.ops.table.find(key.op); row != nil && row.embeds {
 				if sizes := r.inputs.Dim(0); len(sizes) == 2 {
-					vocabulary, hidden = sizes[0], sizes[1]
+					add(sizes[0], sizes[1])
 				}
 			}
-			w.alike = append(w.alike, profile.Like(layers, int(vocabulary), int(hidden))...)
+		}
+		for i := range w.ops.groups {
+			if g := &w.ops.groups[i]; g.main.Place().Layer == trace.None {
+				add(g.work.N, g.work.K)
+			}
 		}
 	}
 	slices.SortFunc(w.alike, func(x, y profile.KnownModel) int { return cmp.Compare(x.Name, y.Name) })
 	w.alike = slices.CompactFunc(w.alike, func(x, y profile.KnownModel) bool { return x.Name == y.Name })
 	w.bySizes = len(w.alike) > 0
-	if m, ok := profile.NamedIn(path, layers); ok && !w.bySizes {
+	if m, ok := profile.NamedIn(a.Trace().Meta().Path, layers); ok && !w.bySizes {
 		w.alike = append(w.alike, m)
 	}
 }
 
 // assume returns r with the floors of the only model that has the recording's sizes, where recorded inputs give most of
-// the GPU time none; r, where that model gives no more of them, or contradicts the times.
+// the GPU time none; r, where that model gives no more of them, or contradicts times, recorded inputs or kernels, and
+// where the config that was given does.
 func (r *Report) assume(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
 	s := r.steady()
-	if r.alone == nil || s == nil || s.Covered >= fewCovered {
+	if r.alone == nil || s == nil || s.Covered >= fewCovered || a.Refused != nil {
 		return r, nil
 	}
 	o.Config = r.alone.Config
@@ -50,6 +63,10 @@ func (r *Report) assume(ctx context.Context, a *layer.Analysis, o Options) (*Rep
 		return nil, err
 	}
 	if t := as.steady(); t == nil || !t.HasFloor() || t.Covered <= s.Covered {
+		return r, nil
+	}
+	if len(as.against) > 0 {
+		r.Notes = append(r.Notes, r.alone.Name+" is not assumed, as "+as.against[0])
 		return r, nil
 	}
 	as.Assumed, as.Likely, as.alone = true, r.Likely, r.alone

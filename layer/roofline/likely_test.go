@@ -1,11 +1,13 @@
 package roofline_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
@@ -95,6 +97,60 @@ func TestAssumed(t *testing.T) {
 	}
 	if named.Assumed || named.AssumedConfig() != nil {
 		t.Error("a model that was named is assumed")
+	}
+}
+
+// TestAssumedOfEdited: a real trace that lacks the inputs of its largest product is assumed to be the model that it is
+// of. A product within layers is no table of the vocabulary, half of a table is one only where GPUs divide it, and
+// nothing is assumed against the other products, the types that kernels compute with, or a config that was refused.
+func TestAssumedOfEdited(t *testing.T) {
+	const largest, type16, type8 = "24576", "Cijk_Alik_Bljk_BBS", "Cijk_Alik_Bljk_F8BS"
+	for _, c := range []struct {
+		name, likely, note string
+		edits              []string
+		assumed            bool
+	}{
+		{"the model's own sizes", "qwen3-8b", "", nil, true},
+		{"another vocabulary", "", "", []string{"151936", "64000"}, false},
+		{"a product of layers as large as a vocabulary", "", "", []string{"151936", "64000", "6144", "151936"}, false},
+		{"half of the vocabulary on one GPU", "", "", []string{"151936", "75968"}, false},
+		{"another product", "qwen3-8b", "qwen3-8b is not assumed, as recorded inputs contradict the config: down_proj was " +
+			"recorded with N 4096 and K 9216, the config gives N 4096 and K 12288", []string{"12288", "9216"}, false},
+		{"smaller weights", "qwen3-8b", "qwen3-8b is not assumed, as kernels contradict the config: down_proj computes with " +
+			"fp8, the config has weights of bf16", []string{type16, type8}, false},
+	} {
+		a := edited(t, "sglang-qwen3-8b-extend-eager-mi300.json.gz", nil, func(text []byte) []byte {
+			text = shapes.ReplaceAllFunc(text, func(s []byte) []byte {
+				if bytes.Contains(s, []byte(largest)) {
+					return []byte(`"hidden": 0`)
+				}
+				return s
+			})
+			return []byte(strings.NewReplacer(c.edits...).Replace(string(text)))
+		})
+		r, err := roofline.Analyze(t.Context(), a, roofline.Options{Assume: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Assumed != c.assumed || strings.Join(r.Likely, " ") != c.likely ||
+			slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "not assumed") }) != (c.note != "") ||
+			c.note != "" && !slices.Contains(r.Notes, c.note) {
+			t.Errorf("%s: assumed %t, likely %q, notes %q", c.name, r.Assumed, r.Likely, r.Notes)
+		}
+		a.Refused = layer.ErrContradiction
+		if r, err = roofline.Analyze(t.Context(), a, roofline.Options{Assume: true}); err != nil || r.Assumed {
+			t.Errorf("%s: assumed beside a config that was refused, %v", c.name, err)
+		}
+	}
+}
+
+// TestOwnTypesContradictNothing: activations that are smaller than the weights they meet are of no quantised variant.
+func TestOwnTypesContradictNothing(t *testing.T) {
+	r := analyse(t, "synthetic-deepseek-v4-flash-TP-0.trace.json.gz", "deepseek-v4-flash-fp8-sgl", roofline.Options{})
+	for _, n := range r.Notes {
+		if strings.Contains(n, "contradict") {
+			t.Error(n)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ type walk struct {
 	scrambled      bool              // the records are
 	refused        bool              // a config was given that is not of this model
 	uncounted      bool              // the plan's sizes on one rank are not known
-	contradictions map[string]string // of recorded sizes to the plan's, by operator
+	contradictions map[string]string // of recorded sizes and kernels' types to the plan's, by operator
 
 	slots                 map[key]*slot // found once for all passes
 	collectives           []Collective

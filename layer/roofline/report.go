@@ -65,6 +65,8 @@ type Report struct {
 	costs costs
 	role  layer.Role          // of the model of the steady pass
 	alone *profile.KnownModel // the only one with the recording's sizes, where the config is not known; nil for none
+	// against is what recorded inputs and kernels say against the config.
+	against []string
 }
 
 // Basis is what the times of its passes are: steps, or the window where nothing separates passes.
