@@ -217,7 +217,7 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	}
 	p := newPage("light", name, m)
 	p.Notes = r.Notes
-	p.Context = append(p.Context, table.Known(r.Model)...)
+	p.Context = append(p.Context, table.Known(r.ModelInWords())...)
 	if r.GPU != nil {
 		p.Context = append(p.Context, table.Known(r.GPU.ID)...)
 	}
@@ -231,6 +231,9 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 				table.Duration(t.Wall), table.Duration(t.Floor), table.Pct(100*float64(t.Floor)/float64(t.Wall), 1))
 		} else {
 			p.Verdict = fmt.Sprintf("A %s needs at least %s.", t.Stage.Info().Step, table.Duration(t.Floor))
+		}
+		if r.Assumed {
+			p.Verdict += " The model is assumed."
 		}
 	}
 	if m != nil {

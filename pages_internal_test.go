@@ -50,6 +50,16 @@ func TestHeadsOfPages(t *testing.T) {
 			want) {
 			t.Errorf("no %q", want)
 		}
+		r.Model, r.Assumed = "known", true
+		b.Reset()
+		if err := WriteLightHTML(t.Context(), &b, r, nil, "run"); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"known (assumed)", "of it (100.0%). The model is assumed."} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("no %q", want)
+			}
+		}
 	}
 }
 

@@ -69,6 +69,14 @@ type Report struct {
 	against []string
 }
 
+// ModelInWords names the model, and says where it is assumed; "" where it is not known.
+func (r *Report) ModelInWords() string {
+	if r.Assumed {
+		return r.Model + " (assumed)"
+	}
+	return r.Model
+}
+
 // Basis is what the times of its passes are: steps, or the window where nothing separates passes.
 func (r *Report) Basis() finding.Basis {
 	if len(r.Passes) == 0 {

@@ -23,11 +23,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Model == "" {
 		p.Heading(1, "Speed of light on %s (%s); no model config found (%s)", gpu, r.GPUWhy, r.Wanted())
 	} else {
-		model := r.Model
-		if r.Assumed {
-			model += " (assumed)"
-		}
-		p.Heading(1, "Speed of light of %s on %s (%s), TP %d, EP %d", model, gpu, r.GPUWhy, r.TP, r.EP)
+		p.Heading(1, "Speed of light of %s on %s (%s), TP %d, EP %d", r.ModelInWords(), gpu, r.GPUWhy, r.TP, r.EP)
 	}
 	if s := r.steady(); s != nil {
 		p.pass(s)
