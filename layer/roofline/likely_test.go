@@ -202,3 +202,35 @@ func TestExchangesOfAProfile(t *testing.T) {
 		t.Errorf("%v of communication, collectives %v", exchanged, r.Collectives)
 	}
 }
+
+// TestConfigOfOneModel: passes of a draft, and of a model with other layers than the config's where another one has
+// them, have no floor from it; where none has them, all do.
+func TestConfigOfOneModel(t *testing.T) {
+	config, err := profile.ResolveConfig("gpt-oss-20b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := layer.Model{NumLayers: config.NumLayers}
+	for _, c := range []struct {
+		name   string
+		models []layer.Model
+		floor  bool
+	}{
+		{"the only model", []layer.Model{one}, true},
+		{"a draft", []layer.Model{{NumLayers: 1, Draft: true}, one}, false},
+		{"a draft with as many layers", []layer.Model{{NumLayers: one.NumLayers, Draft: true}, one}, false},
+		{"a tower", []layer.Model{{NumLayers: 27}, one}, false},
+		{"a tower, whose draft has the layers", []layer.Model{{NumLayers: 27}, {NumLayers: one.NumLayers, Draft: true}}, true},
+		{"layers that no model has", []layer.Model{{NumLayers: 27}, {NumLayers: 3}}, true},
+	} {
+		a := edited(t, "vllm-gptoss20b-decode-fullgraph-mi300.json.gz", config, bytes.Clone)
+		a.Devices[0].Models = c.models
+		r, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Passes[0].Covered > 0.5; got != c.floor {
+			t.Errorf("%s: %.2f of the GPU time has a floor, want most: %t", c.name, r.Passes[0].Covered, c.floor)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package roofline
 
 import (
 	"iter"
+	"slices"
 	"sort"
 	"time"
 
@@ -94,12 +95,13 @@ func (w *walk) pass(p int, o *Options) *measured {
 	r := &measured{walk: w, stage: fp.Stage, role: roleOf(w.device, p), given: w.given[p],
 		took: make([]spent, 0, fp.Kernels)}
 	load, from := w.loadOf(p, o)
-	if load == nil {
+	planned := w.plans(fp.Model)
+	if load == nil && planned {
 		w.unknownTokens++
 	}
 	r.pass = Pass{Index: p, Stage: r.stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1,
 		Waterfall: []Share{}}
-	if w.model != nil {
+	if planned {
 		if r.load, r.basis = load, basisOf(from); load == nil {
 			r.load, r.basis = &Load{Tokens: 1, Requests: 1, AtLeast: true}, BasisWeights
 		}
@@ -136,6 +138,17 @@ func (w *walk) pass(p int, o *Options) *measured {
 	}
 	r.pass.Waterfall = r.waterfall()
 	return r
+}
+
+// plans reports whether the config is of a model of the device: not of a draft, nor of one whose layers are as many as
+// the config's only in another model.
+func (w *walk) plans(model int) bool {
+	if w.model == nil {
+		return false
+	}
+	layers := func(m layer.Model) bool { return !m.Draft && m.NumLayers == w.model.config.NumLayers }
+	all := w.device.Models
+	return model < 0 || model >= len(all) || !all[model].Draft && (layers(all[model]) || !slices.ContainsFunc(all, layers))
 }
 
 // given is the time of a pass that no kernel of its own takes.
