@@ -55,10 +55,14 @@ func TestAnalysesAgree(t *testing.T) {
 	writeFile(t, cut, cutAtBothEnds(t))
 	agreeOn(t, cut)
 	checked++
-	beside := filepath.Join(t.TempDir(), "beside.json")
-	writeFile(t, beside, besideEachOther(t))
-	agreeOn(t, beside)
-	checked++
+	for name, text := range map[string]string{"beside.json": besideEachOther(t, 1, nil),
+		"beside-queued.json": besideEachOther(t, 4, nil), // launched earlier than it runs
+		"beside-lost.json":   besideEachOther(t, 1, func(worker, pass int) bool { return pass == 2 })} {
+		path := filepath.Join(t.TempDir(), name)
+		writeFile(t, path, text)
+		agreeOn(t, path)
+		checked++
+	}
 	for seed := range uint64(3) { // two GPUs; one does much more
 		path := filepath.Join(t.TempDir(), fmt.Sprintf("two-gpus-%d.json", seed))
 		writeFile(t, path, twoGPUs(t, seed))
@@ -190,22 +194,32 @@ func cutAtBothEnds(t *testing.T) string {
 }
 
 // besideEachOther is a trace of two workers of one GPU, each with a stream of its own, whose passes overlap in time.
-func besideEachOther(t *testing.T) string {
+// The first one launches its kernels in one part of the time that they run, and those of lost passes are not recorded.
+func besideEachOther(t *testing.T, parts int, lost func(worker, pass int) bool) string {
 	t.Helper()
 	var events []map[string]any
 	id := 0
 	for worker := range 2 {
-		at := 1000 + 270*worker // µs
-		for range 5 {
-			begin := at
+		const start = 1000
+		at := start + 270*worker // µs
+		launched := func() int {
+			if worker > 0 {
+				return at
+			}
+			return start + (at-start)/parts
+		}
+		for pass := range 5 {
+			begin := launched()
 			kernel := func(name string, took int) {
 				took /= 1 + 2*worker
 				id++
 				args := map[string]any{"correlation": id, "device": 0, "stream": 7 + worker}
-				events = append(events, map[string]any{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel",
-					"ts": at - 5, "dur": 2, "pid": 1, "tid": 1 + worker, "args": map[string]any{"correlation": id}},
-					map[string]any{"ph": "X", "cat": "kernel", "name": name, "ts": at, "dur": took, "pid": 0,
-						"tid": 7 + worker, "args": args})
+				if lost == nil || !lost(worker, pass) {
+					events = append(events, map[string]any{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel",
+						"ts": launched() - 5, "dur": 1, "pid": 1, "tid": 1 + worker, "args": map[string]any{"correlation": id}},
+						map[string]any{"ph": "X", "cat": "kernel", "name": name, "ts": at, "dur": took, "pid": 0,
+							"tid": 7 + worker, "args": args})
+				}
 				at += took + 2
 			}
 			kernel("void at::native::indexSelectSmallIndex<c10::BFloat16>(P)", 8)
@@ -217,8 +231,8 @@ func besideEachOther(t *testing.T) string {
 				kernel("void vllm::act_and_mul_kernel<c10::BFloat16>(P)", 8)
 			}
 			events = append(events, map[string]any{"ph": "X", "cat": "user_annotation",
-				"name": "execute_context_0(0)_generation_4(4)", "ts": begin - 8, "dur": at - begin, "pid": 1,
-				"tid": 1 + worker})
+				"name": "execute_context_0(0)_generation_4(4)", "ts": begin - 8, "dur": launched() - begin,
+				"pid": 1, "tid": 1 + worker})
 			at += 40
 		}
 	}

@@ -148,7 +148,7 @@ func TestStepsEnd(t *testing.T) {
 	ends := func(passes ...[2]int64) string {
 		var list []ForwardPass
 		for _, p := range passes {
-			list = append(list, ForwardPass{Start: trace.Time(p[0]), End: trace.Time(p[1])})
+			list = append(list, ForwardPass{Start: trace.Time(p[0]), End: trace.Time(p[1]), Kernels: 1})
 		}
 		return fmt.Sprint(StepEnds(list))
 	}

@@ -135,7 +135,7 @@ func (d *Device) StepTime(p int) time.Duration {
 // StepShare is how much of a step pass p is: 1, or, where the window cuts it, its time over the mean time of the
 // complete passes of its stage and model, where there are any. The mean step of some passes, the sum of their
 // [Device.StepTime] over the sum of their shares, is that of the complete ones. It is 0 of a draft's pass that is part
-// of the step of its target.
+// of the step of its target, and of a pass without kernels.
 func (d *Device) StepShare(p int) float64 {
 	if d.stepShares == nil { // not of an analysis
 		return 1
@@ -163,7 +163,7 @@ func (d *Device) findStepShares() {
 	d.stepShares = make([]float64, len(d.Passes))
 	for p := range d.Passes {
 		f := &d.Passes[p]
-		if d.StepOf(p) != p {
+		if d.StepOf(p) != p || f.Kernels == 0 {
 			continue
 		}
 		d.stepShares[p] = 1
@@ -207,7 +207,7 @@ type TimeSpan struct {
 }
 
 // StepSpan is the time from the start of pass p to that of the next pass, pauses included; for the last pass, and for
-// one that runs beside the next, its own time.
+// one that runs beside the next, its own time. It is empty of a pass whose kernels were not recorded.
 func (d *Device) StepSpan(p int) TimeSpan {
 	if p >= len(d.Passes) {
 		return TimeSpan{}
@@ -236,9 +236,12 @@ func (d *Device) pausesIn(s TimeSpan) iter.Seq[TimeSpan] {
 func (d *Device) findStepEnds() {
 	d.stepEnds = make([]trace.Time, len(d.Passes))
 	for p := range d.Passes {
-		d.stepEnds[p] = d.Passes[p].End
-		if p+1 < len(d.Passes) {
-			d.stepEnds[p] = max(d.Passes[p].End, d.Passes[p+1].Start)
+		f := &d.Passes[p]
+		switch d.stepEnds[p] = f.End; {
+		case f.Kernels == 0: // none was recorded: how long it took is not known
+			d.stepEnds[p] = f.Start
+		case p+1 < len(d.Passes):
+			d.stepEnds[p] = max(f.End, d.Passes[p+1].Start)
 		}
 	}
 	if d.of != nil && d.of.trace != nil {
@@ -259,9 +262,16 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 			for first < len(d.Passes) && d.StepSpan(first).End <= s.Start {
 				first++
 			}
-			for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
+			for p := first; p < len(d.Passes); p++ {
+				f := &d.Passes[p]
+				if f.Start >= s.End {
+					if f.Kernels > 0 {
+						break
+					}
+					continue // one without kernels may be placed later than those after it
+				}
 				part := s
-				part.Start, part.End = max(s.Start, d.Passes[p].Start), min(s.End, d.StepSpan(p).End)
+				part.Start, part.End = max(s.Start, f.Start), min(s.End, d.StepSpan(p).End)
 				if !d.withoutPauses(part, func(s Slice) bool { return yield(p, s) }) {
 					return
 				}

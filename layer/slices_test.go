@@ -157,7 +157,7 @@ func TestStepEnd(t *testing.T) {
 		var passes []layer.ForwardPass
 		var at trace.Time
 		for _, gap := range append(c.gaps, 0) {
-			passes = append(passes, layer.ForwardPass{Index: len(passes), Start: at, End: at + wall})
+			passes = append(passes, layer.ForwardPass{Index: len(passes), Start: at, End: at + wall, Kernels: 1})
 			at += wall + gap
 		}
 		ends := layer.StepEnds(passes)

@@ -318,11 +318,15 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		}
 		results = append(results, r)
 	}
-	if len(results) > len(spans) {
-		first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
-		slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
-	}
+	w.sortByTime(results)
 	return results
+}
+
+// sortByTime sorts passes by the start of their first kernel: of two streams, passes that were launched later may run
+// earlier.
+func (w *Work) sortByTime(results []*Result) {
+	first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
+	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
 }
 
 // precededBy takes a run before a pass into the pass, where frames say that the window cuts off its beginning:
@@ -423,6 +427,7 @@ func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 	w.restore(results)
 	w.findInstances(results)
 	m = w.assignByModel(results, f, m)
+	w.sortByTime(results)
 	if !w.SeveralModels() { // else what lies between the passes is of no known model
 		results = w.addLoose(results, m)
 		w.judge(results, m)
