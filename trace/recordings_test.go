@@ -13,7 +13,7 @@ import (
 
 // TestRecordings: which files of a folder are of one start of the profiler, by the names that servers give them.
 func TestRecordings(t *testing.T) {
-	const often, daily = time.Second, 24 * time.Hour // between two files
+	const often, hourly, daily = time.Second, time.Hour, 24 * time.Hour // between two files
 	for _, c := range []struct {
 		name  string
 		files string
@@ -44,6 +44,9 @@ func TestRecordings(t *testing.T) {
 			"run-1760000000002:1 run-1760000000001:1", often},
 		{"merged and left over", "x-TP-0.trace.json merged-x.trace.json x-TP-1.trace.json.tmp", "x:1", often},
 		{"ranks of two days in folders", "a/x-TP-0.trace.json b/x-TP-1.trace.json", "b/x:1 a/x:1", daily},
+		{"ranks of one run in folders, half an hour apart", "a/x-TP-0.trace.json b/x-TP-1.trace.json", "x:2", hourly / 2},
+		{"ranks of two runs in folders, two hours apart", "a/x-TP-0.trace.json b/x-TP-1.trace.json", "b/x:1 a/x:1",
+			2 * hourly},
 	} {
 		var files []trace.File
 		for i, name := range strings.Fields(c.files) {

@@ -187,6 +187,17 @@ func TestUniformShift(t *testing.T) {
 		!strings.HasSuffix(f.Evidence, "; not so attention") {
 		t.Errorf("%s; want most kernels, and the one that stays as it is", f.Evidence)
 	}
+	// So is what changes by a quarter of the factor, within the noise of its own.
+	r = report(t, a, side(2, 8, func(name string, us float64) float64 {
+		if name == "attention" {
+			return 1.02 * us
+		}
+		return times("", 1.08)(name, us)
+	}), compare.Options{Floor: 0.003})
+	uniform = slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Kind == finding.UniformChange })
+	if uniform < 0 || !strings.HasSuffix(r.Findings[uniform].Evidence, "; not so attention") {
+		t.Errorf("%s, findings %+v; want most kernels, and the one that changes less", r.Text, r.Findings)
+	}
 	r = report(t, a, side(2, 8, times("", 1.02)), compare.Options{Floor: 0.02})
 	if r.Verdict != compare.Inconclusive || len(r.Findings) != 0 {
 		t.Errorf("%s, findings %+v; want inconclusive without any", r.Text, r.Findings)
