@@ -107,6 +107,14 @@ func analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if w.model != nil {
 		r.Notes = append(r.Notes, w.model.assumptions(&o, r.GPU)...)
 	}
+	if o.Load != nil && o.Load.Tokens > 0 && len(r.Passes) > 0 &&
+		!slices.ContainsFunc(r.Passes, func(p Pass) bool { return p.TokensFrom == fromOption }) {
+		why := "the trace says how many its passes have, or they are of another stage"
+		if w.model == nil {
+			why = "no config says what they cost"
+		}
+		r.Notes = append(r.Notes, "the tokens that were given are not used: "+why)
+	}
 	r.against = w.against()
 	r.Notes = append(r.Notes, w.notes()...)
 	if w.waits.Strangers > 0 {

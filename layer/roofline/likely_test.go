@@ -234,3 +234,32 @@ func TestConfigOfOneModel(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensThatAreNotUsed: a note says why the tokens that were given count for nothing; where they count, none does.
+func TestTokensThatAreNotUsed(t *testing.T) {
+	config, err := profile.ResolveConfig("gpt-oss-20b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file   string
+		config *profile.Config
+		load   *roofline.Load
+		want   string
+	}{
+		{"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", config, &roofline.Load{Tokens: 5}, "the trace says how many its " +
+			"passes have, or they are of another stage"},
+		{"sglang-qwen3-8b-decode-graph-mi300.json.gz", nil, &roofline.Load{Tokens: 5}, "no config says what they cost"},
+		{"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", config, nil, ""},
+	} {
+		r, got := analyseWith(t, c.file, c.config, roofline.Options{Load: c.load}), ""
+		for _, n := range r.Notes {
+			if why, found := strings.CutPrefix(n, "the tokens that were given are not used: "); found {
+				got += why
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.file, got, c.want)
+		}
+	}
+}
