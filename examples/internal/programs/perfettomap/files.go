@@ -129,7 +129,7 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 			env.Notef("  %s", n)
 		}
 	}
-	if len(o.layers) > 0 || o.redact.Names || env.Boundaries == published.AnchorOpens {
+	if len(o.layers.indexList) > 0 || o.redact.Names || env.Boundaries == published.AnchorOpens {
 		return nil // it cannot show the same
 	}
 	return compareSlice(ctx, env, a, o, len(keep))
@@ -190,8 +190,9 @@ func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID
 	}
 	var keep []trace.EventID
 	for k := range a.Kernels() {
-		if at := k.Place(); slices.Contains(passes, at.Pass) &&
-			(len(o.layers) == 0 || slices.Contains(o.layers, at.Layer)) {
+		at := k.Place()
+		if slices.Contains(passes, at.Pass) && (len(o.layers.indexList) == 0 || at.Layer != trace.None &&
+			slices.Contains(o.layers.indexList, a.Passes[at.Pass].LayerNumber(at.Layer))) {
 			keep = append(keep, k.Event().ID())
 		}
 	}
@@ -200,7 +201,7 @@ func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID
 			"pass beside it with --slice-passes")
 	}
 	what := "pass " + indexList(passes).String()
-	if len(o.layers) > 0 {
+	if len(o.layers.indexList) > 0 {
 		what += ", layers " + o.layers.String()
 	}
 	return keep, what, nil

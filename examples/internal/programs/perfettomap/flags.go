@@ -35,16 +35,28 @@ func (l indexList) String() string {
 }
 
 // Set implements flag.Value.
-func (l *indexList) Set(s string) error {
+func (l *indexList) Set(s string) error { return l.read(s, 0) }
+
+// layerList is an indexList whose numbers may be negative: those of layers that count from the end.
+type layerList struct{ indexList }
+
+// Set implements flag.Value.
+func (l *layerList) Set(s string) error { return l.read(s, -maxIndex) }
+
+func (l *indexList) read(s string, least int) error {
 	var list []int
-	for _, part := range strings.Split(s, ",") {
-		from, to, span := strings.Cut(strings.TrimSpace(part), "-")
-		if !span {
-			to = from
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		from, to := part, part
+		if i := strings.LastIndex(part, "-"); i > 0 {
+			if part[i-1] == '-' { // "-3--1"
+				i--
+			}
+			from, to = part[:i], part[i+1:]
 		}
 		a, err := strconv.Atoi(from)
 		b, err2 := strconv.Atoi(to)
-		if err != nil || err2 != nil || a < 0 || b < a || b > maxIndex {
+		if err != nil || err2 != nil || a < least || b < a || b > maxIndex {
 			return fmt.Errorf("want numbers such as 2,3,38 or 4-7")
 		}
 		for i := a; i <= b; i++ {

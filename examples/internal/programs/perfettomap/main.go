@@ -20,7 +20,7 @@ func Program() app.Program { return program(machine{browser: app.FindBrowser()})
 // options are the program's own flags.
 type options struct {
 	pass         int
-	layers       indexList
+	layers       layerList
 	annotate     string
 	minGap       time.Duration
 	slice        string
@@ -51,7 +51,7 @@ func program(m machine) app.Program {
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "`N`: forward pass whose layers are listed (default: the steady one)")
-			fs.Var(&o.layers, "layers", "`LIST`: layers to mark and link, e.g. 2,3,38 or 4-7")
+			fs.Var(&o.layers, "layers", "`LIST`: layers to mark and link, e.g. 2,3,38, 4-7 or, counted from the end, -1")
 			app.OutputFile(fs, &o.annotate, "annotate",
 				"`FILE`: write a copy with tracks of passes, layers and gaps; .json.gz or .pftrace")
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
@@ -107,7 +107,7 @@ func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	if err != nil {
 		return err
 	}
-	pm, err := perfetto.NewMap(a, o.pass, o.layers, "")
+	pm, err := perfetto.NewMap(a, o.pass, o.layers.indexList, "")
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 			return err
 		}
 		defer s.Close()
-		if pm, err = perfetto.NewMap(a, o.pass, o.layers, s.URL()); err != nil {
+		if pm, err = perfetto.NewMap(a, o.pass, o.layers.indexList, s.URL()); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package perfettomap
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -260,11 +262,53 @@ func TestNsysExportsHaveTimesButNoLinks(t *testing.T) {
 	}
 }
 
+// TestLayersFromTheEnd: of a pass whose beginning was not recorded, layers are named as they are listed.
+func TestLayersFromTheEnd(t *testing.T) {
+	f, err := os.Open(testdata.Shared(t, "traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.NewDecoder(z).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	var starts []float64
+	at := func(x any) float64 { ts, _ := x.(map[string]any)["ts"].(float64); return ts }
+	events := doc["traceEvents"].([]any)
+	for _, x := range events {
+		if x.(map[string]any)["cat"] == "kernel" {
+			starts = append(starts, at(x))
+		}
+	}
+	slices.Sort(starts)
+	doc["traceEvents"] = slices.DeleteFunc(events, func(x any) bool {
+		return x.(map[string]any)["ph"] == "X" && at(x) < starts[len(starts)/2]
+	})
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, dst := filepath.Join(t.TempDir(), "half.json"), filepath.Join(t.TempDir(), "slice.json")
+	if err := os.WriteFile(src, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := apptest.MustRun(t, program(quiet()), "--trace", src, "--layers", "-3--1", "--slice", dst)
+	if !strings.Contains(r.Stdout, "Layer -3: ") || !strings.Contains(r.Stderr, "layers -3--1 with ") ||
+		strings.Contains(r.Stderr, "with 0 GPU activities") {
+		t.Errorf("%s\n%s", r.Stdout, r.Stderr)
+	}
+}
+
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"--fwd-pass", "-2"}, {"--redact", "all"}, {"--slice-passes", "1"}, {"--min-gap", "0s"}, {"--layers", "x"},
 		{"--layers", "5-2"}, {"--redact", "x", "--slice", "y"},
-		{"--layers", "1-99999999"}, {"more", "than one"},
+		{"--layers", "1-99999999"}, {"--layers", "--1"}, {"--slice-passes", "-1", "--slice", "y"}, {"more", "than one"},
 	} {
 		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d (%s)", args, r.Code, app.ExitUsage, r.Stderr)
@@ -272,7 +316,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"--fwd-pass", "99"}, {"--layers", "99"}, {"--slice", filepath.Join(dir, "s"), "--slice-passes", "99"},
+		{"--fwd-pass", "99"}, {"--layers", "99"}, {"--layers", "-1"}, {"--layers", "-3--1"}, {"--slice", filepath.Join(dir, "s"), "--slice-passes", "99"},
 		{"--annotate", filepath.Join(dir, "no", "dir")},
 		{"--trace", filepath.Join(dir, "absent")},
 	} {

@@ -62,7 +62,7 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 	switch {
 	case o.annotate == "":
 		return app.Usagef("several files or ranks are drawn into one copy: --annotate FILE is needed")
-	case o.slice != "" || o.open || o.pass >= 0 || len(o.layers) > 0:
+	case o.slice != "" || o.open || o.pass >= 0 || len(o.layers.indexList) > 0:
 		return app.Usagef("--slice, --open, --fwd-pass and --layers are about one rank: name one file")
 	case len(paths) == 0:
 		return app.Usagef("--all-ranks: name the directory of a run")
