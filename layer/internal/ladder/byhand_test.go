@@ -320,10 +320,10 @@ func TestLostRecords(t *testing.T) {
 	}
 	v, one, two := vote{map[int]int{}, map[int]*Sequence{}}, &Sequence{ID: make([]int32, 4)},
 		&Sequence{ID: make([]int32, 6)}
-	v.add(3, one)
-	v.add(3, two)
-	if v.kernels[3] != 10 || v.shows[3] != one {
-		t.Errorf("%d kernels vote, want 10 and the first pass", v.kernels[3])
+	v.add(3, one, 1)
+	v.add(3, two, 2)
+	if v.kernels[3] != 16 || v.shows[3] != one {
+		t.Errorf("%d kernels vote, want 16 and the first pass", v.kernels[3])
 	}
 	w, all := workOfLetters("mqCn", "")
 	for i, want := range [][2]int{{1, 0}, {0, 1}, {0, 1}, {0, 0}} {

@@ -124,7 +124,7 @@ func (w *Work) internNames() {
 		w.base[id] = int32(bases.ID(w.Facts[id].Base))
 	}
 	w.steps = writtenSteps(w.Facts)
-	w.roles = structuralRoles(w.Facts)
+	w.roles = structuralRoles(w.Facts, w.ID)
 }
 
 // Known says whether it is known when kernel i was launched.

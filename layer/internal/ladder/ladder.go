@@ -251,14 +251,14 @@ func voteLayers(results []*Result) int {
 	whole, cut := vote{map[int]int{}, map[int]*Sequence{}}, vote{map[int]int{}, map[int]*Sequence{}}
 	var memo segment.Memo[int]
 	for _, r := range results {
-		s := r.Seq
+		s, passes := r.Seq, max(1, r.restored)
 		n := memo.Get(s.Base, func() int { return segment.Number(s) })
 		switch {
 		case n < 2:
 		case (r.atStart || r.atEnd) && segment.CutOff(s, n, r.atStart, r.atEnd):
-			cut.add(n, s)
+			cut.add(n, s, passes)
 		default:
-			whole.add(n, s)
+			whole.add(n, s, passes)
 		}
 	}
 	if len(whole.kernels) == 0 {
@@ -273,11 +273,11 @@ type vote struct {
 	shows   map[int]*Sequence
 }
 
-func (v vote) add(n int, s *Sequence) {
+func (v vote) add(n int, s *Sequence, passes int) {
 	if v.kernels[n] == 0 {
 		v.shows[n] = s
 	}
-	v.kernels[n] += s.Len()
+	v.kernels[n] += s.Len() * passes
 }
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers, and mix tokens as whole passes do: passes whose

@@ -33,6 +33,7 @@ type Result struct {
 	instance       int           // of the model, see ModelKey
 	read           *reading      // nil where its layers are its own
 	Missing        []segment.Gap // columns of the variant whose records are missing
+	restored       int           // of how many passes it is what they ran without their losses; 0: it is of the trace
 	atStart, atEnd bool          // the window begins, ends, with it
 	Tower          bool          // a stack that the call of a model runs before the model's own layers
 	CutFirst       bool          // the first layer is cut by the window

@@ -21,7 +21,7 @@ func sequenceFrom(names []string) *Sequence {
 		s.ID = append(s.ID, int32(sym.ID(n)))
 		s.Base = append(s.Base, int32(bases.ID(f.Base)))
 	}
-	s.Role = structuralRoles(facts)
+	s.Role = structuralRoles(facts, s.ID)
 	return s
 }
 

@@ -69,19 +69,39 @@ var Structural = map[classify.Role]Role{
 	classify.RoleAddScalar: RoleElementwise,
 }
 
-// structuralRoles folds the roles of names. Where no name is a mixer, a softmax counts as one, as attention is written
-// out. Beside attention, where none is a scan, a short convolution is no input of one, but mixes tokens.
-func structuralRoles(facts []classify.Facts) []Role {
+// structuralRoles folds the roles of names; ran is which of them ran, in order. Where no name is a mixer, a softmax
+// counts as one, as attention is written out. Beside attention, where none is a scan, a short convolution is no input
+// of one, but mixes tokens, unless it follows attention: then it is of the feed-forward part, as in transformers of
+// images.
+func structuralRoles(facts []classify.Facts, ran []int32) []Role {
 	out := make([]Role, len(facts))
 	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role.Mixer() })
 	scans := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role == classify.RoleScan })
+	mix := mixers && !scans && convolvesAlone(facts, ran)
 	for i, f := range facts {
 		out[i] = Structural[f.Role]
-		if f.Role == classify.RoleSoftmax && !mixers || f.Op() == classify.RoleConv && mixers && !scans {
+		if f.Role == classify.RoleSoftmax && !mixers || f.Op() == classify.RoleConv && mix {
 			out[i] = RoleMixer
 		}
 	}
 	return out
+}
+
+// convolvesAlone says whether one short convolution in eight or more follows another one without attention in between.
+func convolvesAlone(facts []classify.Facts, ran []int32) bool {
+	all, alone, attends := 0, 0, true
+	for _, id := range ran {
+		switch f := &facts[id]; {
+		case f.Role.Mixer():
+			attends = true
+		case f.Op() == classify.RoleConv:
+			if all++; !attends {
+				alone++
+			}
+			attends = false
+		}
+	}
+	return 8*alone >= all
 }
 
 // Sequence is what the structural core works on, package segment: pure, and with every number that decides.

@@ -26,18 +26,24 @@ func TestSoftmaxStandsForAttention(t *testing.T) {
 		}
 		return out
 	}
-	if got := structuralRoles(names("nvjet_tst_64x8", softmax))[1]; got != RoleMixer {
+	if got := structuralRoles(names("nvjet_tst_64x8", softmax), nil)[1]; got != RoleMixer {
 		t.Errorf("softmax without attention kernels has role %d, want the mixer's", got)
 	}
-	if got := structuralRoles(names(flash, softmax))[1]; got != RoleOther {
+	if got := structuralRoles(names(flash, softmax), nil)[1]; got != RoleOther {
 		t.Errorf("softmax beside attention kernels has role %d, want none", got)
 	}
 	// a convolution mixes tokens beside attention; by itself it may be part of a state space that is written out
 	const conv = "void at::native::conv_depthwise2d_forward_kernel<1>(float*)"
-	if got := structuralRoles(names(flash, conv))[1]; got != RoleMixer {
-		t.Errorf("a convolution beside attention kernels has role %d, want the mixer's", got)
+	for ran, want := range map[string]Role{"aabaab": RoleMixer, "abbabb": RoleOther, "abababababababababb": RoleOther} {
+		var ids []int32
+		for _, x := range ran {
+			ids = append(ids, x-'a')
+		}
+		if got := structuralRoles(names(conv, flash), ids)[0]; got != want {
+			t.Errorf("a convolution (a) beside attention kernels (b), %s: role %d, want %d", ran, got, want)
+		}
 	}
-	if got := structuralRoles(names(conv, "nvjet_tst_64x8"))[0]; got == RoleMixer {
+	if got := structuralRoles(names(conv, "nvjet_tst_64x8"), []int32{0, 1})[0]; got == RoleMixer {
 		t.Errorf("a convolution by itself has the mixer's role")
 	}
 }

@@ -17,7 +17,6 @@ type variant struct {
 	n        int     // layers that it shows by itself
 	instance int
 	draft    bool
-	restored bool // its lead is no pass of the trace, but what one would be without its losses
 }
 
 // reading is what a pass has of its variant: the column of each kernel of its line.
@@ -55,6 +54,9 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	w.variants = make([]*variant, len(clusters))
 	for c := range clusters {
 		w.variants[c] = &variant{Cluster: &clusters[c]}
+		if clusters[c].From != nil {
+			w.variants[c].lead = w.restored(results, &clusters[c])
+		}
 	}
 	var out []*Result
 	for p, r := range results {
@@ -84,6 +86,20 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	}
 	w.markScattered(out)
 	return out
+}
+
+// restored is what passes ran that each lack records, as a pass of the kernels that they kept.
+func (w *Work) restored(results []*Result, c *segment.Cluster) *Result {
+	from := c.From
+	of := results[from[0].Piece]
+	span := of.Span
+	span.Kernels = make([]int32, len(from))
+	for j, x := range from {
+		span.Kernels[j] = results[x.Piece].line[x.Kernel]
+	}
+	return &Result{Span: span, LayerEvidence: RungNone, line: span.Kernels, restored: c.Members,
+		Seq: w.sharedSequence(span.Kernels, span.Model), Layer: slices.Repeat([]int32{None}, len(span.Kernels)),
+		atStart: of.atStart, atEnd: of.atEnd, Tower: of.Tower}
 }
 
 // leastScattered is the least number of records that several passes of a variant lack one by one: fewer may be other
@@ -175,14 +191,14 @@ func (w *Work) restore(results []*Result) {
 		if len(lead.line) != len(whole) {
 			continue // it holds a half of a batch of its own
 		}
-		lead.atStart, lead.atEnd, lead.Tower = r.atStart, r.atEnd, r.Tower
+		lead.atStart, lead.atEnd, lead.Tower, lead.restored = r.atStart, r.atEnd, r.Tower, 1
 		for k := range pass.Missing { // without a number for each call the host may just have waited
 			g := &pass.Missing[k]
 			before, here := w.callNumber(r.line[g.Before-1]), w.calls(r.line, g.Before, g.Before)
 			g.Doubtful = before == 0 || here == -before || here > 0 && here < int64(g.To-g.From)
 		}
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
-		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead, restored: true}, pass)
+		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead}, pass)
 	}
 }
 
@@ -331,7 +347,7 @@ func (w *Work) byVariant(r *Result) {
 	if r.LayerEvidence == RungModule { // of others
 		r.LayerEvidence, r.LayerConf = RungRepeat, segment.ConfidenceReference
 	}
-	if r.variant.restored {
+	if lead.restored == 1 {
 		r.Cut, r.FromEnd, r.CutFirst, r.CutLast = lead.Cut, lead.FromEnd, lead.CutFirst, lead.CutLast
 		return
 	}
@@ -368,7 +384,7 @@ func clean(results []*Result) (out, follow []*Result) {
 			out = append(out, r)
 			continue
 		}
-		if r.variant.restored {
+		if r.variant.lead.restored > 0 && !slices.Contains(out, r.variant.lead) {
 			out = append(out, r.variant.lead)
 		}
 		follow = append(follow, r)

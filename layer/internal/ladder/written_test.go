@@ -141,7 +141,7 @@ func writtenOut(words string) (*Sequence, []step) {
 		}
 		s.ID, s.Base = append(s.ID, id), append(s.Base, id)
 	}
-	roles := structuralRoles(facts)
+	roles := structuralRoles(facts, nil)
 	for _, id := range s.ID {
 		s.Role = append(s.Role, roles[id])
 	}

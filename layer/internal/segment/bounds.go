@@ -91,14 +91,15 @@ func Hidden(all []Stretch) [][]int {
 	return out
 }
 
-// middle returns where s, which runs a pass of n kernels twice, is to be divided: where the GPU rests longest, if that
-// is between two such passes, which may lack records.
+// middle returns where s, which runs a pass of n kernels twice, is to be divided: between two such passes, which may
+// lack records, where the GPU rests longest, if it rests there.
 func middle(s *Stretch, n int) []int {
-	if n < shortest || len(s.Gap) == 0 {
+	from, to := max(1, min(n, s.Len()-n)-markGap), min(s.Len()-1, max(n, s.Len()-n)+markGap)
+	if n < shortest || len(s.Gap) == 0 || from > to {
 		return nil
 	}
-	at := 1 + slices.Index(s.Gap[1:], slices.Max(s.Gap[1:]))
-	if at < min(n, s.Len()-n)-markGap || at > max(n, s.Len()-n)+markGap {
+	at := s.Rest(from, to)
+	if s.Gap[at] <= usualGap(s.Gap, make([]Mark, s.Len()), 0) {
 		return nil
 	}
 	return []int{at}

@@ -523,7 +523,7 @@ func TestCostOfMissingKernels(t *testing.T) {
 		"abcdefghi": 9*.01 + 4.6, "abcdefghijx": 10*.01 + 7, "abcdeFghij": 9*.01 + 1.5,
 		"xabcdefghij": 10*.01 + 3 + 4.5 + 2, "xyabcdefghij": 10*.01 + 3 + 2*4.5 + 2,
 	} {
-		if got := decode(of(letters), []*Profile{newProfile(of("abcdefghij"))}, math.Inf(1)).Cost; math.Abs(got-want) > 1e-9 {
+		if got := decode(of(letters), []*Profile{newProfile(of("abcdefghij"))}, math.Inf(1), false).Cost; math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", letters, got, want)
 		}
 	}

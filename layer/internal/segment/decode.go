@@ -53,6 +53,7 @@ type node struct {
 
 type decoder struct {
 	profiles []*Profile
+	timely   bool      // nothing is skipped that the GPU did not idle for
 	start    []int32   // of each profile's columns
 	of       []int32   // profile of a column
 	named    [][]int32 // by profile: the columns with the name of this kernel
@@ -66,9 +67,10 @@ type decoder struct {
 // mostOf is what so many kernels of passes cost at most.
 func mostOf(kernels int) float64 { return costGivenUp + costForeign*(1-ReadClose)*float64(kernels) }
 
-// decode reads a stretch as passes of the profiles. What costs more than most is no such stretch.
-func decode(s Stretch, profiles []*Profile, most float64) passReading {
-	d := &decoder{profiles: profiles, s: &s}
+// decode reads a stretch as passes of the profiles. What costs more than most is no such stretch. If it is not timely,
+// columns may be skipped that the GPU did not idle for: what is read best so is none of these passes.
+func decode(s Stretch, profiles []*Profile, most float64, timely bool) passReading {
+	d := &decoder{profiles: profiles, s: &s, timely: timely}
 	for q, p := range profiles {
 		d.start = append(d.start, int32(len(d.of)))
 		d.of = append(d.of, slices.Repeat([]int32{int32(q)}, p.Len())...)
@@ -153,7 +155,9 @@ func (d *decoder) enter(i, q int, cost float64, from int32, idle int64) {
 		if k > maxJumps || p.takes(0, int(t)) > idle+slack {
 			break
 		}
-		d.reach(i, place{d.start[q] + t, false}, cost+p.skip(0, int(t), idle)+costName, from, true)
+		if d.skips(p, 0, int(t), idle) {
+			d.reach(i, place{d.start[q] + t, false}, cost+p.skip(0, int(t), idle)+costName, from, true)
+		}
 	}
 }
 
@@ -182,14 +186,15 @@ func (d *decoder) step(i int) {
 		} else {
 			d.reach(i, place{n.column, true}, n.cost+costInsert, int32(k), false)
 		}
-		if end := n.cost + p.skip(j+1, p.Len(), idle); end < left && p.takes(j+1, p.Len()) <= idle+slack {
+		if end := n.cost + p.skip(j+1, p.Len(), idle); end < left &&
+			p.takes(j+1, p.Len()) <= idle+slack && d.skips(p, j+1, p.Len(), idle) {
 			left, leftFrom = end, int32(k)
 		}
 	}
 	exact := d.best // of what goes on without a gap
 	for k := range d.nodes[i-1] {
 		if d.nodes[i-1][k].column != Outside {
-			d.jump(i, int32(k), exact > before+2*costBase)
+			d.jump(i, int32(k), !d.timely && exact > before+2*costBase)
 		}
 	}
 	if leftFrom >= 0 {
@@ -228,8 +233,15 @@ func (d *decoder) jump(i int, k int32, stuck bool) {
 		if x >= maxJumps || p.least[t] > most && (!stuck || x >= maxWithout) {
 			break
 		}
-		d.reach(i, place{n.column + t - int32(j), false}, n.cost+p.skip(j+1, int(t), idle)+costName, k, false)
+		if d.skips(p, j+1, int(t), idle) {
+			d.reach(i, place{n.column + t - int32(j), false}, n.cost+p.skip(j+1, int(t), idle)+costName, k, false)
+		}
 	}
+}
+
+// skips says whether the columns [from, to) of a profile may be skipped where the GPU idles so long.
+func (d *decoder) skips(p *Profile, from, to int, idle int64) bool {
+	return !d.timely || to-from <= fewDropped || p.fits(from, to, idle)
 }
 
 // prune gives up what costs too much.

@@ -47,7 +47,7 @@ func TestDropsKeepColumns(t *testing.T) {
 		}
 		profile, was := of()
 		lossy, at := of()
-		read := decode(lossy, []*Profile{newProfile(profile)}, math.Inf(1))
+		read := decode(lossy, []*Profile{newProfile(profile)}, math.Inf(1), false)
 		if len(read.Passes) != 1 {
 			t.Fatalf("seed %d: %d passes", seed, len(read.Passes))
 		}
@@ -88,7 +88,7 @@ func TestHolesWhereTheHostIsSlow(t *testing.T) {
 		s.Sequence = &Sequence{slices.Concat(s.ID[:from], s.ID[from+lost:]),
 			slices.Concat(s.Base[:from], s.Base[from+lost:]), slices.Concat(s.Role[:from], s.Role[from+lost:])}
 		s.Time, s.Gap = s.Time[:s.Len()], slices.Delete(s.Gap, from, from+lost)
-		read := decode(s, []*Profile{newProfile(profile)}, math.Inf(1))
+		read := decode(s, []*Profile{newProfile(profile)}, math.Inf(1), false)
 		if len(read.Passes) != 1 || len(read.Passes[0].Missing) != 1 || read.Passes[0].Missing[0].From != from {
 			t.Errorf("seed %d: %d records lost before column %d, read as %+v", seed, lost, from, read)
 		}

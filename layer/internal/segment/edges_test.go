@@ -125,7 +125,7 @@ func TestTeethInGaps(t *testing.T) {
 func TestLayerBeforeTheFirst(t *testing.T) {
 	for _, c := range []struct {
 		what    string
-		kernels string // a number is a kernel of the layers, whose first one is a norm, x another one, e an embedding
+		kernels string // a number is a kernel of the layers, whose first one is a norm, x and y others, e an embedding
 		want    int    // −1: none
 	}{
 		{"half a layer", "01234xxxxx", 0},
@@ -141,6 +141,8 @@ func TestLayerBeforeTheFirst(t *testing.T) {
 		{"two beginnings that agree as far", "01234x01234x", 6},
 		{"a norm of another name first", "n12345xxxx", 0},
 		{"nothing", "", -1},
+		{"two kernels that no layer computes after it", "01234567yy", -1},
+		{"one", "012345678y", 0},
 	} {
 		s := &Sequence{}
 		for k, r := range c.kernels {
@@ -151,6 +153,8 @@ func TestLayerBeforeTheFirst(t *testing.T) {
 				s.add(int32(50+k), norm)
 			case 'x':
 				s.add(int32(50+k), other)
+			case 'y':
+				s.add(int32(50+k), elementwise)
 			case '0':
 				s.add(0, norm)
 			default:
@@ -298,7 +302,7 @@ func TestCostOfCutPasses(t *testing.T) {
 	} {
 		s := of(c.letters)
 		s.Open, s.Gap[c.at] = c.open, c.idle
-		if got := decode(s, []*Profile{newProfile(of(pass))}, math.Inf(1)).Cost; math.Abs(got-c.want) > 1e-9 {
+		if got := decode(s, []*Profile{newProfile(of(pass))}, math.Inf(1), false).Cost; math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, open at %v: %v, want %v", c.letters, c.open, got, c.want)
 		}
 	}
@@ -587,15 +591,20 @@ func TestFitByAWholePass(t *testing.T) {
 	}
 }
 
-// TestReadingsThatExplain: a reading explains a pass where nine in ten kernels are columns, all that is missing had
-// time, and at most four stretches are, and one more for each forty kernels.
+// TestReadingsThatExplain: a reading explains a pass where all that is missing had time, and at most four records are,
+// and one more for each twenty kernels, or stretches for each forty; so many kernels may be no columns.
 func TestReadingsThatExplain(t *testing.T) {
 	for _, c := range []struct {
-		kernels, matched, noTime, holes int
-		want                            bool
-	}{{30, 27, 0, 0, true}, {30, 26, 0, 0, false}, {30, 30, 1, 0, false}, {30, 30, 0, 4, true}, {30, 30, 0, 5, false},
-		{40, 40, 0, 5, true}, {40, 40, 0, 6, false}, {80, 80, 0, 6, true}} {
-		p := Pass{Column: make([]int32, c.kernels), Missing: make([]Gap, c.holes), NoTime: c.noTime}
+		kernels, matched, noTime, holes, size int
+		want                                  bool
+	}{{30, 25, 0, 0, 1, true}, {30, 24, 0, 0, 1, false}, {30, 30, 1, 0, 1, false}, {30, 30, 0, 5, 1, true},
+		{30, 30, 0, 6, 1, false}, {40, 40, 0, 6, 1, true}, {40, 40, 0, 7, 1, false}, {80, 72, 0, 8, 1, true},
+		{80, 71, 0, 8, 1, false}, {30, 30, 0, 4, 2, true}, {30, 30, 0, 5, 2, false}, {40, 40, 0, 5, 9, true},
+		{40, 40, 0, 6, 9, false}} {
+		p := Pass{Column: make([]int32, c.kernels), NoTime: c.noTime}
+		for range c.holes {
+			p.Missing = append(p.Missing, Gap{To: c.size})
+		}
 		for i := c.matched; i < c.kernels; i++ {
 			p.Column[i] = NoColumn
 		}
@@ -772,7 +781,7 @@ func TestWhatTheWindowCutsIsNotLost(t *testing.T) {
 			s.Gap = slices.Clone(s.Gap)
 			s.Gap[0] = 1e6
 		}
-		r := decode(s, []*Profile{newProfile(full)}, math.Inf(1))
+		r := decode(s, []*Profile{newProfile(full)}, math.Inf(1), false)
 		if len(r.Passes) != 1 {
 			t.Fatalf("kernels %d to %d: %d passes", c.from, c.to, len(r.Passes))
 		}

@@ -9,6 +9,7 @@ import (
 type Cluster struct {
 	*Profile
 	Members int           // all
+	From    []Source      // of its columns, where no pass runs all of them
 	bag     map[int32]int // its names
 }
 
@@ -21,8 +22,9 @@ type Piece struct {
 const (
 	// alikeBags: a pass with records missing has this part of its kernels in common with a complete one.
 	alikeBags = .93
-	// fewHoles, and one in lossy kernels, is how many stretches of records a damaged pass may lack.
-	fewHoles, lossy = 4, 40
+	// fewHoles, and one in torn kernels, is how many stretches of records a damaged pass may lack, and with single ones
+	// one in lossy; so many may the pass lack that it is read by.
+	fewHoles, torn, lossy = 4, 40, 20
 	// maxClusters bounds what single passes are compared with.
 	maxClusters = 48
 	// TimedAlike is of how many passes that run the same the least times are taken: collectives wait.
@@ -51,6 +53,7 @@ func Find(all []Stretch, ended func() bool) ([]Cluster, []Piece) {
 		}
 		f.place(s)
 	}
+	f.agree()
 	return f.clusters, f.pieces
 }
 
@@ -111,7 +114,7 @@ func (f *finder) place(s *shape) {
 				near = append(near, c)
 			}
 		}
-		if len(near) > 0 && f.read(s, near) || f.glued(s) && f.read(s, f.repeated()) {
+		if len(near) > 0 && f.read(s, near, true) || f.glued(s) && f.read(s, f.repeated(), false) {
 			return
 		}
 	}
@@ -187,7 +190,7 @@ func Rebound(s Stretch, bounds []int, clusters []Cluster, pieces []Piece) []int 
 		if !f.glued(both) {
 			continue
 		}
-		if p := f.explain(both, repeated); len(p) == 2 && p[0].Matched()+p[1].Matched() > known {
+		if p := f.explain(both, repeated, false); len(p) == 2 && p[0].Matched()+p[1].Matched() > known {
 			out[k+1] = out[k] + p[1].From
 		}
 	}
@@ -205,8 +208,8 @@ func (f *finder) known(piece *Piece) (n int) {
 }
 
 // read reads the piece of a shape by some clusters; it reports false where they do not explain it.
-func (f *finder) read(s *shape, by []int) bool {
-	passes := f.explain(s, by)
+func (f *finder) read(s *shape, by []int, timely bool) bool {
+	passes := f.explain(s, by, timely)
 	for _, p := range passes {
 		if p.Profile != Outside {
 			f.clusters[p.Profile].Members++
@@ -217,12 +220,12 @@ func (f *finder) read(s *shape, by []int) bool {
 }
 
 // explain reads a shape by some clusters, and returns nil where they do not explain it.
-func (f *finder) explain(s *shape, by []int) []Pass {
+func (f *finder) explain(s *shape, by []int, timely bool) []Pass {
 	profiles := make([]*Profile, len(by))
 	for k, c := range by {
 		profiles[k] = f.clusters[c].Profile
 	}
-	r := decode(s.Stretch, profiles, mostOf(s.Len()))
+	r := decode(s.Stretch, profiles, mostOf(s.Len()), timely)
 	r.join()
 	if !s.isReadBy(&r) {
 		return nil
@@ -236,13 +239,17 @@ func (f *finder) explain(s *shape, by []int) []Pass {
 }
 
 // isReadBy says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their
-// place, and where columns are missing there was time for them. What each layer lacks is no damage, but another path.
+// place, few columns are missing, and where they are there was time for them. What each layer lacks is no damage, but
+// another path.
 func (s *shape) isReadBy(r *passReading) bool {
-	matched, noTime, holes := 0, 0, 0
+	matched, noTime, stretches, holes := 0, 0, 0, 0
 	for k := range r.Passes {
 		p := &r.Passes[k]
 		matched, noTime, holes = matched+p.Matched(), noTime+p.NoTime, holes+len(p.Missing)
+		for _, g := range p.Missing {
+			stretches += min(1, g.To-g.From-1)
+		}
 	}
-	return len(r.Passes) > 0 && noTime == 0 && holes <= fewHoles+s.Len()/lossy &&
-		AtLeast(matched, ReadClose, s.Len())
+	return len(r.Passes) > 0 && noTime == 0 && stretches <= fewHoles+s.Len()/torn && holes <= fewHoles+s.Len()/lossy &&
+		s.Len()-matched <= fewHoles+s.Len()/lossy
 }
