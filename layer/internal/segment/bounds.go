@@ -3,6 +3,8 @@ package segment
 import (
 	"maps"
 	"slices"
+
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // Mark is what a kernel's name or launch says of where passes begin and end.
@@ -85,21 +87,27 @@ func Hidden(all []Stretch) [][]int {
 			continue
 		}
 		if t, ok := Twice(all[k].Sequence, sequences); ok {
-			out[k] = middle(&all[k], t.Len())
+			out[k] = middle(&all[k], t, sequences)
 		}
 	}
 	return out
 }
 
-// middle returns where s, which runs a pass of n kernels twice, is to be divided: between two such passes, which may
-// lack records, where the GPU rests longest, if it rests there.
-func middle(s *Stretch, n int) []int {
+// middle returns where s, which runs the pass t twice, is to be divided: between two such passes, which may lack
+// records, where the GPU rests longest. If no other one of all is like t, which the window may cut, it rests there
+// longer than anywhere else in s.
+func middle(s *Stretch, t *Sequence, all []*Sequence) []int {
+	n := t.Len()
 	from, to := max(1, min(n, s.Len()-n)-markGap), min(s.Len()-1, max(n, s.Len()-n)+markGap)
 	if n < shortest || len(s.Gap) == 0 || from > to {
 		return nil
 	}
+	alike := 0
+	for _, o := range all {
+		alike += stat.Int(runs(o, t, 1))
+	}
 	at := s.Rest(from, to)
-	if s.Gap[at] <= usualGap(s.Gap, make([]Mark, s.Len()), 0) {
+	if s.Gap[at] <= usualGap(s.Gap, make([]Mark, s.Len()), 0) || alike < 2 && s.Gap[at] < slices.Max(s.Gap[1:]) {
 		return nil
 	}
 	return []int{at}
