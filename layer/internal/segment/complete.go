@@ -125,12 +125,6 @@ func Both(a, b []int32) (n int) {
 // from which on they agree best, not furthest: a layer and the end of the one before it reach further.
 func layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 	first, length := starts[0], medianLayer(starts)
-	foreign := func(i int) bool {
-		return i >= 0 && s.Role[i] == elementwise && !slices.Contains(s.Base[first:starts[len(starts)-1]], s.Base[i])
-	}
-	if foreign(first-1) && foreign(first-2) {
-		return 0, false // what no layer computes lies between: another stack precedes the layers
-	}
 	best := 0
 	for i := first - 1; i >= max(0, first-int(leadLength*float64(length))); i-- {
 		if s.Role[i] == embed {

@@ -49,6 +49,9 @@ func Guesses(s *Sequence, passes bool) []Guess {
 	kept = dropSurplus(s, kept)
 	if len(kept) > 0 && !passes {
 		kept[0] = completeGuess(s, kept[0])
+		if c, ok := Best(s, kept[0].N); ok {
+			kept[0].N -= ofStack(s, c)
+		}
 	}
 	return kept
 }
@@ -70,6 +73,30 @@ func completeGuess(s *Sequence, g Guess) Guess {
 		}
 	}
 	return g
+}
+
+// ofStack counts the first layers of a cut behind which lies what no later layer computes: they are of another stack,
+// which prepares the input of the layers.
+func ofStack(s *Sequence, c *Cut) int {
+	for k := min(maxLeading, c.Layers()-StackLayers); k > 0; k-- {
+		later := s.Slice(c.Starts[k], c.Starts[c.Layers()])
+		for i := c.Starts[k] - 1; i > c.Starts[k-1]; i-- {
+			if later.lacks(s, i) && later.lacks(s, i-1) {
+				// layers may be cut anywhere: those of the other stack mix before it, if any do
+				mixes, _ := Mixers(s, max(0, c.Starts[0]-medianLayer(c.Starts)), i)
+				if all, _ := Mixers(s, 0, c.Starts[k]); all > 0 {
+					k = min(k, mixes)
+				}
+				return k
+			}
+		}
+	}
+	return 0
+}
+
+// lacks says whether kernel i of another sequence computes elements as no kernel of s does.
+func (s *Sequence) lacks(of *Sequence, i int) bool {
+	return i >= 0 && of.Role[i] == elementwise && !slices.Contains(s.Base, of.Base[i])
 }
 
 // nameCounts returns the counts of names with their support, best supported first, the larger of equals.

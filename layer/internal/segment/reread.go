@@ -342,7 +342,7 @@ func Number(s *Sequence) int {
 		}
 	}
 	if again, _, found := Reread(s, c, 0, Cuts{}); found && (n > 0 || isStack(s, again)) {
-		return again.Layers()
+		return again.Layers() - ofStack(s, again)
 	}
 	return n
 }
