@@ -50,11 +50,11 @@ func (w *walk) lookAlike(a *layer.Analysis) {
 }
 
 // assume returns r with the floors of the only model that has the recording's sizes, where recorded inputs give most of
-// the GPU time none; r, where that model gives no more of them, or contradicts times, recorded inputs or kernels, and
-// where the config that was given does.
+// the GPU time none; r, where that model gives no more of them, or contradicts times, recorded inputs or kernels. A
+// config that was given and that the trace contradicts changes nothing: it is left out.
 func (r *Report) assume(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
 	s := r.steady()
-	if r.alone == nil || s == nil || s.Covered >= fewCovered || a.Refused != nil {
+	if r.alone == nil || s == nil || s.Covered >= fewCovered {
 		return r, nil
 	}
 	o.Config = r.alone.Config
