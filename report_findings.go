@@ -122,16 +122,11 @@ func (r *Report) partOf(rank *hostoverhead.RankVerdict) *reportPart {
 	return nil
 }
 
-// doubtedIdle is the finding that makes idle time unknown, "" where there is none. Where launches are in
-// doubt, too, only causes are, and graphs whose kernels are missing make it shorter, which the host's verdict doubts.
+// doubtedIdle is the first [trace.IdleUnknown] of all traces, "" where idle time is known.
 func (r *Report) doubtedIdle() string {
 	for _, t := range r.HealthNotes {
-		for _, f := range t.Findings {
-			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
-				!slices.Contains(f.Affects, trace.AffectsAttribution) && f.Code != trace.CodeEmptyGraphs &&
-				f.Code != trace.CodeOneRow {
-				return f.Message
-			}
+		if why := trace.IdleUnknown(t.Findings); why != "" {
+			return why
 		}
 	}
 	return ""

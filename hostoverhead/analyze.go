@@ -182,7 +182,7 @@ func (a *account) verdict(label string) *RankVerdict {
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(),
 		Paths: all.paths.list(all.wall), Drains: a.drainList(),
 		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(),
-		Coverage: w.coverage(d, a.l.p)}
+		Coverage: w.coverage(d, a.l.p), IdleUnknown: trace.IdleUnknown(w.layers.Health.Findings)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	for _, s := range r.Stages {
 		if s.Verdict == Yes && s.Steps >= a.l.p.MinStagePasses {

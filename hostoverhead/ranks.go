@@ -63,7 +63,7 @@ func (r *RankVerdict) figures() RankVerdict {
 		WindowNS: r.WindowNS, BusyNS: r.BusyNS, Exchange: r.Exchange, Alone: r.Alone, Headroom: r.Headroom,
 		Idle: []IdleCause{}, Findings: []finding.Finding{},
 		Stages: []StageVerdict{}, Paths: []Path{}, Drains: []IdleName{}, Passes: r.Passes, Worst: []PassHeadroom{},
-		Gaps: []GapBucket{}, Top: []Gap{}, DependsOn: r.DependsOn}
+		Gaps: []GapBucket{}, Top: []Gap{}, DependsOn: r.DependsOn, IdleUnknown: r.IdleUnknown}
 }
 
 // RankArrival is what one rank does at the collectives.

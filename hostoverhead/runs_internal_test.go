@@ -629,3 +629,16 @@ func TestWorkOnPasses(t *testing.T) {
 		t.Errorf("without passes: %v", workOf(d))
 	}
 }
+
+// TestJoinKeepsWhatMakesIdleTimeUnknown: also of ranks of which only figures are kept.
+func TestJoinKeepsWhatMakesIdleTimeUnknown(t *testing.T) {
+	var ranks []*Verdict
+	for range wholeRanks + 1 {
+		ranks = append(ranks, &Verdict{Ranks: []RankVerdict{{IdleUnknown: "clocks jump"}}})
+	}
+	for i, r := range Join(ranks, nil).Ranks {
+		if r.IdleUnknown != "clocks jump" {
+			t.Errorf("rank %d: %q", i, r.IdleUnknown)
+		}
+	}
+}

@@ -200,6 +200,8 @@ type RankVerdict struct {
 
 	// ColdStart says how the only step begins on an idle GPU with less work for the host than for the GPU; "" elsewhere.
 	ColdStart string `json:"cold_start,omitempty"`
+	// IdleUnknown is [trace.IdleUnknown] of its trace: no gate rests on the verdict then.
+	IdleUnknown string `json:"-"`
 	// Captures says that the window captures graphs: all of its steps do, or most of what the host costs is capturing.
 	Captures bool `json:"captures,omitempty"`
 }

@@ -197,6 +197,19 @@ const detailSeparator = "; "
 
 func (l *Loss) details() []string { return strings.Split(l.Detail, detailSeparator) }
 
+// IdleUnknown is the message of the first finding that makes idle time unknown, "" where there is none. Where launches
+// are in doubt, too, only causes are. Graphs without kernels and a dominant row leave bounds, which are doubts of their
+// own.
+func IdleUnknown(findings []Remark) string {
+	for _, f := range findings {
+		if f.Severity != HealthOK && slices.Contains(f.Affects, AffectsIdle) &&
+			!slices.Contains(f.Affects, AffectsAttribution) && f.Code != CodeEmptyGraphs && f.Code != CodeOneRow {
+			return f.Message
+		}
+	}
+	return ""
+}
+
 func (h Health) clone() Health {
 	h.Findings = slices.Clone(h.Findings)
 	h.Losses = slices.Clone(h.Losses)

@@ -1,6 +1,9 @@
 package command_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -110,5 +113,40 @@ func TestConditionsAreDocumented(t *testing.T) {
 	}
 	if rows != len(known) {
 		t.Errorf("the table has %d conditions, report %d: %v", rows, len(known), known)
+	}
+}
+
+// TestHostFailOnOfImpossibleTimes: no gate rests on idle time that a recording does not know, as in report.
+func TestHostFailOnOfImpossibleTimes(t *testing.T) {
+	var doc struct {
+		Events []map[string]any `json:"traceEvents"`
+	}
+	r, err := gzip.NewReader(bytes.NewReader(demo.Trace()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(r).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range doc.Events {
+		if d, ok := e["dur"].(float64); ok && e["cat"] == "kernel" {
+			e["dur"] = 4 * d // one stream cannot run them at once
+		}
+	}
+	data, err := json.Marshal(&doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "long.json")
+	if err := os.WriteFile(file, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"host", "report"} {
+		for _, limit := range []string{"0.1%", "90%"} {
+			if r := run(t, "", command, file, "--fail-on", "host-caused "+limit); r.Code != app.ExitInconclusive {
+				t.Errorf("%s --fail-on host-caused %s: exit code %d, want %d: %s", command, limit, r.Code,
+					app.ExitInconclusive, r.Stderr)
+			}
+		}
 	}
 }

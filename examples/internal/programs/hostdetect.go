@@ -190,6 +190,11 @@ func detectHost(ctx context.Context, env *app.Env, o hostDetectOptions) error {
 		if v.Basis != finding.OfStep {
 			return c.Untold("no step was found whose time the host could cost")
 		}
+		for i := range v.Ranks {
+			if why := v.Ranks[i].IdleUnknown; why != "" {
+				return c.Untold(why)
+			}
+		}
 		h := v.Headroom
 		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive,
 			v.Summary)
