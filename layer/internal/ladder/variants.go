@@ -81,7 +81,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	}
 	for _, r := range out {
 		r.Missing = slices.DeleteFunc(r.Missing, func(g segment.Gap) bool {
-			return skips(w.calls(r.line, g.Before, g.Before), w.calls(r.variant.lead.line, g.From, g.To), g.To-g.From)
+			return skips(w.calls(r.line, g.Before, g.Before), w.usualCalls(r.variant, g), g.To-g.From)
 		})
 	}
 	w.markScattered(out)
@@ -200,6 +200,14 @@ func (w *Work) restore(results []*Result) {
 		s, _ := w.stretchOf(lead.Seq, lead.line, w.Act(lead.line[0]).Start())
 		r.follows(&variant{Cluster: segment.ClusterOf(s), lead: lead}, pass)
 	}
+}
+
+// usualCalls is how many calls launch the columns of a gap, 0 where those beside it are of different passes.
+func (w *Work) usualCalls(v *variant, g segment.Gap) int64 {
+	if from := v.From; from != nil && g.From > 0 && g.To < len(from) && from[g.From-1].Piece != from[g.To].Piece {
+		return 0
+	}
+	return w.calls(v.lead.line, g.From, g.To)
 }
 
 // callNumber is the number of the call that launched a kernel, 0 for none.

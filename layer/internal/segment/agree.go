@@ -143,21 +143,23 @@ func (f *finder) settle(c, lead int) {
 		}
 	}
 	f.pieces[lead].Equal = false
+	old.Profile, old.bag, old.From = newProfile(s), BagOf(s.Base), from
 	for k := range f.pieces {
 		for q := range f.pieces[k].Passes {
 			if pass := &f.pieces[k].Passes[q]; pass.Profile == c {
-				pass.reread(f.all[k].Base[pass.From:pass.To], s.Base, moved, added)
+				pass.reread(&f.all[k], old.Profile, moved, added)
 			}
 		}
 	}
-	old.Profile, old.bag, old.From = newProfile(s), BagOf(s.Base), from
 }
 
-// reread moves the columns of a pass to where they are after others were added before some; names are its kernels.
-func (p *Pass) reread(names, columns, moved []int32, added map[int][2]int) {
+// reread moves the columns of a pass of s to where they are in a profile to which others were added before some. What
+// it lacks of these is missing if the GPU idled there.
+func (p *Pass) reread(s *Stretch, by *Profile, moved []int32, added map[int][2]int) {
+	names := s.Base[p.From:p.To]
 	column := slices.Repeat([]int32{NoColumn}, len(p.Column))
 	between(p.Column, func(before, from, to int) {
-		if x, ok := added[before]; ok && slices.Equal(names[from:to], columns[x[0]:x[1]]) {
+		if x, ok := added[before]; ok && slices.Equal(names[from:to], by.Base[x[0]:x[1]]) {
 			for k := from; k < to; k++ {
 				column[k] = int32(x[0] + k - from)
 			}
@@ -168,10 +170,14 @@ func (p *Pass) reread(names, columns, moved []int32, added map[int][2]int) {
 			column[k] = moved[j]
 		}
 	}
+	missed := map[int]bool{} // before these kernels
+	for _, g := range p.Missing {
+		missed[g.Before] = true
+	}
 	p.Column, p.Missing = column, nil
 	want := 0
 	miss := func(to, before int) {
-		if want < to {
+		if want < to && (missed[before] || by.takes(want, to) <= s.idle(before)+slack) {
 			p.Missing = append(p.Missing, Gap{From: want, To: to, Before: before})
 		}
 	}
@@ -184,6 +190,6 @@ func (p *Pass) reread(names, columns, moved []int32, added map[int][2]int) {
 		}
 	}
 	if !p.Cut.End {
-		miss(len(columns), p.To)
+		miss(by.Len(), p.To)
 	}
 }

@@ -27,6 +27,8 @@ func TestPassesAgree(t *testing.T) {
 			"78 [3] [10 30] [20 50] [40 60]"},
 		{"the longest has one more", []string{all[:5] + "Q" + all[5:], without(all, 10), without(all, 20), without(all, 30)},
 			"78 [] [10] [20] [30]"},
+		{"one did not idle where it runs one less", []string{without(all, 3), without(all, 10, 30),
+			without(all, 20, 50), without(all[:3]+all[4:], 59)}, "78 [3] [10 30] [20 50] [60]"},
 		{"the GPU did not idle", []string{all[:3] + all[4:], without(all, 10, 30), without(all, 20, 50), without(all, 40, 60)},
 			"77 [] [9 29] [19 49] [39 59]"},
 	} {
