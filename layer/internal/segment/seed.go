@@ -250,6 +250,7 @@ func (s *shape) isReadBy(r *passReading) bool {
 			stretches += min(1, g.To-g.From-1)
 		}
 	}
-	return len(r.Passes) > 0 && noTime == 0 && stretches <= fewHoles+s.Len()/torn && holes <= fewHoles+s.Len()/lossy &&
-		s.Len()-matched <= fewHoles+s.Len()/lossy
+	few := fewHoles + s.Len()/lossy
+	return len(r.Passes) > 0 && noTime == 0 && stretches <= fewHoles+s.Len()/torn && holes <= few &&
+		s.Len()-matched <= few && AtLeast(matched, ReadClose, s.Len())
 }
