@@ -318,15 +318,20 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		}
 		results = append(results, r)
 	}
-	w.sortByTime(results)
+	if len(results) > len(spans) {
+		w.sortByTime(results)
+	}
 	return results
 }
 
 // sortByTime sorts passes by the start of their first kernel: of two streams, passes that were launched later may run
 // earlier.
 func (w *Work) sortByTime(results []*Result) {
-	first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
-	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
+	first := make(map[*Result]trace.Time, len(results))
+	for _, r := range results {
+		first[r] = w.Act(slices.Min(r.Kernels)).Start()
+	}
+	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first[a], first[b]) })
 }
 
 // precededBy takes a run before a pass into the pass, where frames say that the window cuts off its beginning:

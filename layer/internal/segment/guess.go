@@ -78,10 +78,14 @@ func completeGuess(s *Sequence, g Guess) Guess {
 // ofStack counts the first layers of a cut behind which lies what no later layer computes: they are of another stack,
 // which prepares the input of the layers.
 func ofStack(s *Sequence, c *Cut) int {
+	last := map[int32]int{} // where each name runs last in layers
+	for i := c.Starts[0]; i < c.Starts[c.Layers()]; i++ {
+		last[s.Base[i]] = i
+	}
 	for k := min(maxLeading, c.Layers()-StackLayers); k > 0; k-- {
-		later := s.Slice(c.Starts[k], c.Starts[c.Layers()])
+		only := func(i int) bool { return s.Role[i] == elementwise && last[s.Base[i]] < c.Starts[k] }
 		for i := c.Starts[k] - 1; i > c.Starts[k-1]; i-- {
-			if later.lacks(s, i) && later.lacks(s, i-1) {
+			if only(i) && only(i-1) {
 				// layers may be cut anywhere: those of the other stack mix before it, if any do
 				mixes, _ := Mixers(s, max(0, c.Starts[0]-medianLayer(c.Starts)), i)
 				if all, _ := Mixers(s, 0, c.Starts[k]); all > 0 {
@@ -92,11 +96,6 @@ func ofStack(s *Sequence, c *Cut) int {
 		}
 	}
 	return 0
-}
-
-// lacks says whether kernel i of another sequence computes elements as no kernel of s does.
-func (s *Sequence) lacks(of *Sequence, i int) bool {
-	return i >= 0 && of.Role[i] == elementwise && !slices.Contains(s.Base, of.Base[i])
 }
 
 // nameCounts returns the counts of names with their support, best supported first, the larger of equals.
